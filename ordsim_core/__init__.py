@@ -1,0 +1,1 @@
+"""What ordsim computes: ordinal similarity of two representations. Numbers in, numbers out; no I/O."""

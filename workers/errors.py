@@ -1,0 +1,34 @@
+"""The one exception that a client is told of in full, wherever in the three rooms it was raised."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Origin = Literal["request", "data", "system"]
+
+
+class ProblemError(Exception):
+    """Something went wrong that has a name in the contract.
+
+    Parameters
+    ----------
+    slug : str
+        The problem's name, e.g. ``"missing-chunks"``; the service maps it to a status and a title.
+    detail : str
+        A sentence for a person: names the array, the row, and what to do. Never an absolute path.
+    origin : {"request", "data", "system"}
+        Who must act.
+    pointer : str or None
+        JSON pointer into the request body, e.g. ``"/x/path"``.
+    """
+
+    def __init__(self, slug: str, detail: str, origin: Origin = "data", pointer: str | None = None) -> None:
+        # All four go to Exception's args, so that the error survives pickling between Dask processes.
+        super().__init__(slug, detail, origin, pointer)
+        self.slug = slug
+        self.detail = detail
+        self.origin: Origin = origin
+        self.pointer = pointer
+
+    def __str__(self) -> str:
+        return f"{self.slug}: {self.detail}"
