@@ -1,0 +1,56 @@
+# Everything a newcomer needs: `make demo`, `make test`, `make serve`. Needs git, make and Python 3.11 or newer.
+
+# The first interpreter on the path that is new enough; `make PYTHON=... VENV=...` chooses another.
+PYTHON ?= $(shell for candidate in python3 python python3.14 python3.13 python3.12 python3.11; do \
+	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$candidate && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --constraint deploy/constraints.txt
+SOURCES := ordsim_core workers service
+
+.DEFAULT_GOAL := help
+.PHONY: help demo serve test test-slow lint format hooks clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "ordsim needs Python 3.11 or newer; none was found. Try: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml deploy/constraints.txt | $(BIN)/python
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(INSTALL) --editable '.[test,dev]'
+	@touch $@
+
+demo: $(VENV)/.installed ## start a service, compare two real embeddings, print the report, stop
+	$(BIN)/python deploy/demo.py
+
+serve: $(VENV)/.installed ## run the service on http://127.0.0.1:8000 until Ctrl-C
+	$(BIN)/ordsim serve
+
+test: $(VENV)/.installed-dev ## run the test suite (10 minutes on two cores at most)
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.installed-dev ## run the long statistical and fault tests (30 minutes at most)
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.installed-dev ## ruff, mypy and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev ## let ruff format and mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+hooks: $(VENV)/.installed-dev ## run the same checks before every commit
+	$(BIN)/prek install
+
+clean: ## remove the virtual environment, caches and the default state directory
+	rm -rf $(VENV) .ordsim .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
