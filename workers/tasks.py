@@ -1,0 +1,172 @@
+"""The functions that run on a Dask worker. Their arguments name data, never hold or locate it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from distributed import get_worker
+
+from ordsim_core import distances
+from ordsim_core.errors import DataError, NonFiniteError, NotRepresentableError, RangeTooWideError, ZeroVectorError
+from workers import cancellation, staging
+from workers.environment import from_environment
+from workers.errors import ProblemError
+from workers.measures import registry
+from workers.measures.protocol import Pair
+from workers.preload import ensure_warm
+from workers.spaces import space_cache
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ordsim_core.distances import Distance, Space
+    from workers.measures.protocol import Checkpoint, MeasureOptions, Shard
+    from workers.references import Reference, RowRange
+    from workers.staging import StagedArray
+
+log = logging.getLogger(__name__)
+
+Name = Literal["x", "y"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One array of a comparison: where it is, which of its rows, and how distance is measured in it."""
+
+    reference: Reference
+    distance: Distance
+    rows: RowRange | None
+    missing_chunks: Literal["error", "fill"]
+
+
+@dataclass(frozen=True, slots=True)
+class StageTask:
+    """Stage one array on the node that runs this."""
+
+    job: str
+    attempt: int
+    name: Name
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class ShardTask:
+    """Count one shard of the measure at `position` in the request."""
+
+    job: str
+    attempt: int
+    position: int
+    x: Side
+    y: Side
+    x_staged: StagedArray
+    y_staged: StagedArray
+    options: MeasureOptions
+    shard: Shard
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShardResult:
+    """A partial as bytes, the seconds it took, and the address of the worker that made it."""
+
+    blob: bytes
+    seconds: float
+    worker: str
+
+
+def stage_side(task: StageTask) -> StagedArray:
+    """Copy one array to this node's staging directory, or find it there."""
+    logger = logging.LoggerAdapter(log, {"job": task.job, "attempt": task.attempt, "array": task.name})
+    logger.info("staging")
+    staged = _stage(task.name, task.side, cancellation.checkpoint(task.job, task.attempt))
+    logger.info("staged")
+    return staged
+
+
+def count_shard(task: ShardTask) -> ShardResult:
+    """Compute what one shard contributes.
+
+    Raises
+    ------
+    ProblemError
+        zero-vector, over-limit, non-finite-input or unsupported-dtype, naming array and row; corrupt-data if
+        the array is not what it was when the job started.
+    ShardCancelled
+        If the job was cancelled.
+    """
+    started = time.perf_counter()
+    logger = logging.LoggerAdapter(
+        log,
+        {"job": task.job, "attempt": task.attempt, "position": task.position, "shard": task.shard.index},
+    )
+    logger.info("counting")
+    checkpoint = cancellation.checkpoint(task.job, task.attempt)
+    checkpoint()
+    ensure_warm()
+    pair = Pair(
+        _space("x", task.x, task.x_staged, checkpoint),
+        _space("y", task.y, task.y_staged, checkpoint),
+    )
+    measure = registry.find(task.options.measure, task.options.method)
+    partial = measure.partial(pair, task.shard, task.options, task.seed, checkpoint)
+    seconds = time.perf_counter() - started
+    logger.info("counted", extra={"seconds": seconds})
+    return ShardResult(partial.to_bytes(), seconds, _worker_address())
+
+
+def _space(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> Space:
+    """Return the prepared array from this process's cache, or prepare it."""
+
+    def prepare() -> Space:
+        values = _load(name, side, staged, checkpoint)
+        try:
+            return distances.prepare(values, side.distance)
+        except DataError as error:
+            raise _problem(error, name, side) from error
+
+    float64_bytes = 8 * staged.rows * staged.columns
+    return space_cache().get((staged.fingerprint, side.distance), float64_bytes, prepare)
+
+
+def _load(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> NDArray:
+    """Map the staged array; stage it first when this node does not have it."""
+    directory = from_environment().staging_directory
+    try:
+        return staging.load(directory, staged)
+    except FileNotFoundError:
+        here = _stage(name, side, checkpoint)
+    if here.fingerprint != staged.fingerprint:
+        raise ProblemError(
+            "corrupt-data",
+            f"Array {name} changed while the job was running: another worker read different values from it. "
+            "Let writing finish, then submit the job again.",
+        )
+    return staging.load(directory, here)
+
+
+def _stage(name: Name, side: Side, checkpoint: Checkpoint) -> StagedArray:
+    environment = from_environment()
+    return staging.stage(
+        environment.known_roots(),
+        side.reference,
+        environment.staging_directory,
+        name,
+        side.missing_chunks,
+        side.rows,
+        checkpoint,
+    )
+
+
+def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
+    """Say in the contract's words, and in the row numbers of the stored array, what `prepare` refused."""
+    return ProblemError("corrupt-data", str(error))
+
+
+def _worker_address() -> str:
+    try:
+        return str(get_worker().address)
+    except ValueError:
+        return "no worker"
