@@ -17,7 +17,7 @@ REMEMBERED = 10_000
 """How many cancelled attempts a process remembers; the oldest are forgotten, their tasks ended long ago."""
 
 
-class ShardCancelled(Exception):
+class ShardCancelled(Exception):  # noqa: N818 - a request that was granted, not an error
     """The job that this shard belongs to was cancelled while the shard ran."""
 
 

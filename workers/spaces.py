@@ -22,7 +22,7 @@ PAIR = 2
 
 
 class SpaceCache:
-    """Least recently used spaces within a budget of bytes; one thread prepares a space, others wait for it."""
+    """Least recently used spaces within a budget of bytes; one thread prepares a space, others wait."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget

@@ -5,12 +5,18 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from distributed import get_worker
 
 from ordsim_core import distances
-from ordsim_core.errors import DataError, NonFiniteError, NotRepresentableError, RangeTooWideError, ZeroVectorError
+from ordsim_core.errors import (
+    DataError,
+    NonFiniteError,
+    NotRepresentableError,
+    RangeTooWideError,
+    ZeroVectorError,
+)
 from workers import cancellation, staging
 from workers.environment import from_environment
 from workers.errors import ProblemError
@@ -131,7 +137,7 @@ def _space(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) 
     return space_cache().get((staged.fingerprint, side.distance), float64_bytes, prepare)
 
 
-def _load(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> NDArray:
+def _load(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> NDArray[Any]:
     """Map the staged array; stage it first when this node does not have it."""
     directory = from_environment().staging_directory
     try:
@@ -162,7 +168,41 @@ def _stage(name: Name, side: Side, checkpoint: Checkpoint) -> StagedArray:
 
 def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
     """Say in the contract's words, and in the row numbers of the stored array, what `prepare` refused."""
-    return ProblemError("corrupt-data", str(error))
+    if isinstance(error, ZeroVectorError):
+        row = stored_row(side, error.row)
+        return ProblemError(
+            "zero-vector",
+            f"Row {row} of array {name} is a zero vector, which has no direction: "
+            "use the euclidean distance, or leave the row out.",
+        )
+    if isinstance(error, NonFiniteError):
+        row = stored_row(side, error.row)
+        return ProblemError(
+            "non-finite-input",
+            f"Array {name} holds NaN or infinity at row {row}, column {error.column}: "
+            "correct the row, or leave it out.",
+        )
+    if isinstance(error, NotRepresentableError):
+        row = stored_row(side, error.row)
+        return ProblemError(
+            "unsupported-dtype",
+            f"Array {name} holds a value at row {row}, column {error.column} that float64 cannot represent: "
+            "store smaller integers or floating-point numbers.",
+        )
+    if isinstance(error, RangeTooWideError):
+        return ProblemError(
+            "over-limit",
+            f"The values of array {name} span too wide a range for float64 distances ({error}): rescale it.",
+        )
+    raise error
+
+
+def stored_row(side: Side, row: int) -> int:
+    """Turn a row of the staged copy into the row of the stored array."""
+    for rows in (side.rows, side.reference.rows):
+        if rows is not None:
+            row += rows.start
+    return row
 
 
 def _worker_address() -> str:

@@ -12,5 +12,5 @@ def require_all_comparisons(measure: str, counts: AgreementCounts, expected: int
     """Refuse a total to which a shard is missing or was added twice: it would look like any other score."""
     if counts.comparisons != expected:
         raise RuntimeError(
-            f"{measure}: the shards add up to {counts.comparisons} comparisons, but {expected} were to be made"
+            f"{measure}: the shards add up to {counts.comparisons} comparisons instead of {expected}"
         )

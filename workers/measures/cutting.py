@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from workers.measures.protocol import Shard
@@ -29,7 +30,7 @@ def shards(length: int, seconds_each: float, seconds: float, comparisons_each: i
     bounds = [length * index // number for index in range(number + 1)] if number else [0]
     return [
         Shard(index, start, stop, (stop - start) * comparisons_each)
-        for index, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False))
+        for index, (start, stop) in enumerate(pairwise(bounds))
     ]
 
 

@@ -44,17 +44,19 @@ class SampledOptions(MeasureOptions):
         if self.samples is not None:
             for field in ("epsilon", "delta"):
                 if getattr(self, field) is not None:
-                    raise ValueError(f"samples and {field} exclude each other: send samples, or epsilon and delta")
+                    raise ValueError(f"samples and {field} exclude each other: send one form or the other")
             return self
         for field, other in (("epsilon", "delta"), ("delta", "epsilon")):
             if getattr(self, field) is None:
                 if getattr(self, other) is None:
                     raise ValueError("samples is missing: send samples, or epsilon and delta")
                 raise ValueError(f"{field} is missing: epsilon and delta go together")
-        if self.draws > SAMPLES_LIMIT:
-            raise ValueError(
-                f"epsilon is too small: it takes {self.draws} samples, the limit is {SAMPLES_LIMIT}"
-            )
+        try:
+            within = self.draws <= SAMPLES_LIMIT
+        except ArithmeticError:  # epsilon squared may underflow, 2 / delta overflow
+            within = False
+        if not within:
+            raise ValueError(f"epsilon or delta is too small: it takes more than {SAMPLES_LIMIT} samples")
         return self
 
     @property

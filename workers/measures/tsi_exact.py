@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import comb
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -49,7 +49,8 @@ class TsiExact:
 
     def shards(self, shape: PairShape, options: TsiExactOptions, seconds: float) -> list[Shard]:  # noqa: ARG002
         """Cut the anchors into blocks of about `seconds`."""
-        return cutting.shards(shape.rows, costs.anchor_seconds(shape), seconds, comb(shape.rows - 1, 2))
+        pairs = comb(max(shape.rows - 1, 0), 2)
+        return cutting.shards(shape.rows, costs.anchor_seconds(shape), seconds, pairs)
 
     def partial(
         self,

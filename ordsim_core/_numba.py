@@ -1,0 +1,31 @@
+"""The only place where numba options live."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+import numba
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+Int: TypeAlias = int | np.int64
+"""An integer inside a kernel: numba makes 64 bits of either."""
+
+# Compiled kernels are kept on disk only in a directory that was named for them. Numba's own choice, beside the
+# source, may not be writable, and goes stale: a kernel counts as unchanged while its own file is, whatever became
+# of the functions that it calls in other files.
+_ON_DISK = bool(os.environ.get("NUMBA_CACHE_DIR"))
+
+
+def kernel(function: Function) -> Function:
+    """Compile a serial kernel that holds no interpreter lock.
+
+    No fastmath: it would reorder sums, so that equal rows could get unequal keys. No threads of its own: the
+    caller's threads give the parallelism.
+    """
+    return cast("Function", numba.njit(nogil=True, cache=_ON_DISK, error_model="numpy")(function))

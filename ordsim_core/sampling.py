@@ -1,0 +1,156 @@
+"""Counter-based samplers: sample t depends on the seed and t alone, so any shard can make any part of a stream.
+
+Random bits come from the SplitMix64 finaliser (Steele, Lea and Flood 2014) of a counter. Indices are distinct by
+construction, without rejection: each is drawn from the rows that are left and shifted past the earlier ones. A
+64-bit draw is reduced to N rows by the high half of the product with N, whose bias is below N 2^-64 a draw.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ordsim_core._numba import Int, kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SEEDS = 2**64
+ROWS_LIMIT = 2**31
+
+# Odd constants that tell the two streams of one seed apart.
+TRIPLET_STREAM = 0x9E3779B97F4A7C15
+QUADRUPLET_STREAM = 0xD1B54A32D192ED03
+
+
+def triplets(seed: int, start: int, stop: int, rows: int) -> NDArray[np.int64]:
+    """Draw samples `start` to `stop` - 1 of the triplet stream.
+
+    Returns
+    -------
+    ndarray of int64, shape (stop - start, 3)
+        Rows (anchor, target, target), distinct and uniform over ordered triples.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 3 rows, or the seed or range is out of bounds.
+    """
+    check(seed, start, stop, rows, 3)
+    drawn = np.empty((stop - start, 3), np.int64)
+    _fill_triplets(stream_key(seed, TRIPLET_STREAM), np.int64(start), np.int64(rows), drawn)
+    return drawn
+
+
+def quadruplets(seed: int, start: int, stop: int, rows: int) -> NDArray[np.int64]:
+    """Draw samples `start` to `stop` - 1 of the quadruplet stream.
+
+    Returns
+    -------
+    ndarray of int64, shape (stop - start, 4)
+        Rows (i, j, k, l): pairs {i, j} and {k, l}, all distinct, uniform over ordered quadruples.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 4 rows, or the seed or range is out of bounds.
+    """
+    check(seed, start, stop, rows, 4)
+    drawn = np.empty((stop - start, 4), np.int64)
+    _fill_quadruplets(stream_key(seed, QUADRUPLET_STREAM), np.int64(start), np.int64(rows), drawn)
+    return drawn
+
+
+def check(seed: int, start: int, stop: int, rows: int, needed: int) -> None:
+    """Raise ValueError unless `needed` distinct rows can be drawn for this part of a stream."""
+    if rows < needed:
+        raise ValueError(f"{needed} distinct rows are needed, there are {rows}")
+    if rows >= ROWS_LIMIT:
+        raise ValueError(f"rows must be below 2^31, there are {rows}")
+    if not 0 <= seed < SEEDS:
+        raise ValueError(f"seed must lie between 0 and 2^64 - 1, not {seed}")
+    if not 0 <= start <= stop < 2**62:
+        raise ValueError(f"samples {start} to {stop} are not a part of the stream")
+
+
+def stream_key(seed: int, stream: int) -> np.uint64:
+    """Mix a seed and a stream into the key that every sample's bits start from."""
+    mixed = (seed ^ stream) * 0xBF58476D1CE4E5B9 % SEEDS
+    return np.uint64(mixed ^ (mixed >> 32))
+
+
+@kernel
+def _bits(key: np.uint64, sample: Int, lane: Int) -> np.uint64:
+    # Two rounds of the finaliser, the key added in between: neighbouring samples, lanes and seeds all differ.
+    z = np.uint64(sample) * np.uint64(8) + np.uint64(lane)
+    z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = (z ^ (z >> np.uint64(31))) + key
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def _below(bits: np.uint64, rows: Int) -> Int:
+    # High 64 bits of bits * rows, in two halves; rows is below 2^31, so neither product overflows.
+    low = (bits & np.uint64(0xFFFFFFFF)) * np.uint64(rows)
+    high = (bits >> np.uint64(32)) * np.uint64(rows)
+    return np.int64((high + (low >> np.uint64(32))) >> np.uint64(32))
+
+
+@kernel
+def _two(key: np.uint64, sample: Int, rows: Int) -> tuple[Int, Int]:
+    first = _below(_bits(key, sample, 0), rows)
+    second = _below(_bits(key, sample, 1), rows - 1)
+    if second >= first:
+        second += 1
+    return first, second
+
+
+@kernel
+def _third(key: np.uint64, sample: Int, rows: Int, first: Int, second: Int) -> Int:
+    third = _below(_bits(key, sample, 2), rows - 2)
+    if third >= min(first, second):
+        third += 1
+    if third >= max(first, second):
+        third += 1
+    return third
+
+
+@kernel
+def draw_triplet(key: np.uint64, sample: Int, rows: Int) -> tuple[Int, Int, Int]:
+    """Draw one triplet, for kernels that need no table of them."""
+    first, second = _two(key, sample, rows)
+    return first, second, _third(key, sample, rows, first, second)
+
+
+@kernel
+def draw_quadruplet(key: np.uint64, sample: Int, rows: Int) -> tuple[Int, Int, Int, Int]:
+    """Draw one quadruplet, for kernels that need no table of them."""
+    first, second = _two(key, sample, rows)
+    third = _third(key, sample, rows, first, second)
+    low, high = min(first, second, third), max(first, second, third)
+    middle = first + second + third - low - high
+    fourth = _below(_bits(key, sample, 3), rows - 3)
+    if fourth >= low:
+        fourth += 1
+    if fourth >= middle:
+        fourth += 1
+    if fourth >= high:
+        fourth += 1
+    return first, second, third, fourth
+
+
+@kernel
+def _fill_triplets(key: np.uint64, start: Int, rows: Int, drawn: NDArray[np.int64]) -> None:
+    for t in range(drawn.shape[0]):
+        drawn[t, 0], drawn[t, 1], drawn[t, 2] = draw_triplet(key, start + t, rows)
+
+
+@kernel
+def _fill_quadruplets(key: np.uint64, start: Int, rows: Int, drawn: NDArray[np.int64]) -> None:
+    for t in range(drawn.shape[0]):
+        drawn[t, 0], drawn[t, 1], drawn[t, 2], drawn[t, 3] = draw_quadruplet(key, start + t, rows)

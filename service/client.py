@@ -1,0 +1,285 @@
+"""The Python client: what an experiment's own code talks to.
+
+Needs httpx2 and nothing of the service; numpy is imported when an artifact is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from service.answers import Results, ServiceError, ServiceUnreachable
+from service.connection import DEFAULT_PAUSE, Connection, suggested_pause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    import httpx2
+    from numpy.typing import NDArray
+
+__all__ = ["Client", "Reference", "Results", "ServiceError", "ServiceUnreachable", "reference"]
+
+Reference = str | Mapping[str, Any]
+"""An array of the service: ``"root:path"``, or the mapping of the contract with rows and a distance."""
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+FINAL = frozenset({"successful", "failed", "dismissed"})
+PAGE = 200
+
+
+def reference(value: Reference) -> dict[str, Any]:
+    """Turn ``"root:path"`` into the form of the contract; a mapping is copied as it is.
+
+    Raises
+    ------
+    ValueError
+        If a string has no root or no path.
+    """
+    if isinstance(value, Mapping):
+        return dict(value)
+    root, colon, path = value.partition(":")
+    if not (root and colon and path):
+        raise ValueError(f"{value!r} does not name an array: write root:path, e.g. lab:minilm/layer6")
+    return {"root": root, "path": path}
+
+
+class Client:
+    """A synchronous client of one ordsim service. Use as a context manager, or `close` it.
+
+    Parameters
+    ----------
+    url : str
+        Address of the service, e.g. ``"http://127.0.0.1:8000"``.
+    key : str or None
+        API key, sent as a bearer token.
+    timeout : float
+        Seconds that one request may take.
+    transport : httpx2.BaseTransport or None
+        For tests: what answers instead of the network.
+
+    Raises
+    ------
+    ServiceError
+        From any method: the service answered with a problem.
+    ServiceUnreachable
+        From any method: nothing answered, or something that is not ordsim.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        key: str | None = None,
+        timeout: float = 30.0,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._service = Connection(url, key, timeout, transport)
+
+    @property
+    def url(self) -> str:
+        """Address of the service."""
+        return self._service.url
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._service.close()
+
+    # Jobs
+
+    def compare(
+        self,
+        x: Reference,
+        y: Reference,
+        measures: Sequence[Mapping[str, Any]],
+        *,
+        progress: Callable[[dict[str, Any]], object] | None = None,
+        **options: Any,
+    ) -> Results:
+        """Submit a comparison, wait for it, and return its results.
+
+        Parameters
+        ----------
+        x, y : str or mapping
+            Arrays to compare, see `reference`.
+        measures : sequence of mapping
+            E.g. ``[{"measure": "tsi", "method": "exact"}]``.
+        progress : callable or None
+            Called with the job's status at once and then each time it was asked for.
+        **options
+            Further fields of the request: ``rows``, ``confidence``, ``seed``, ``label``, ``tags``, ...
+
+        Raises
+        ------
+        ServiceError
+            Also when the job failed or was dismissed: with the job's own problem.
+        """
+        submitted = self.submit(x, y, measures, **options)
+        if progress is not None:
+            progress(submitted)
+        job = submitted["jobID"]
+        self.wait(job, progress=progress)
+        return self.results(job)
+
+    def submit(
+        self,
+        x: Reference,
+        y: Reference,
+        measures: Sequence[Mapping[str, Any]],
+        *,
+        idempotency_key: str | None = None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Submit a comparison and return the new job's status, without waiting.
+
+        The same `idempotency_key` with the same request gives the same job, so a submission whose answer was
+        lost can be repeated; without one, each call is a job of its own.
+        """
+        body = {
+            "process": "compare",
+            "x": reference(x),
+            "y": reference(y),
+            "measures": [dict(measure) for measure in measures],
+            **options,
+        }
+        key = idempotency_key or str(uuid.uuid4())
+        return self._service.object("POST", "/v1/jobs", json=body, headers={"Idempotency-Key": key})
+
+    def status(self, job: str) -> dict[str, Any]:
+        """Return the status of a job."""
+        return self._service.object("GET", _address(job))
+
+    def wait(
+        self,
+        job: str,
+        *,
+        progress: Callable[[dict[str, Any]], object] | None = None,
+        timeout: float | None = None,
+        outage: float = 30.0,
+    ) -> dict[str, Any]:
+        """Wait until a job is final and return its last status, whatever that is.
+
+        Parameters
+        ----------
+        job : str
+        progress : callable or None
+            Called with each status, the first at once.
+        timeout : float or None
+            Seconds to wait at most.
+        outage : float
+            Seconds that the service may be away, e.g. while it is restarted: jobs outlive that.
+
+        Raises
+        ------
+        TimeoutError
+            If the job was not final in time; it goes on.
+        """
+        begin = seen = time.monotonic()
+        answered = False
+        while True:
+            try:
+                response = self._service.request("GET", _address(job))
+            except ServiceUnreachable:
+                if not answered or time.monotonic() - seen > outage:
+                    raise
+                pause = DEFAULT_PAUSE
+            else:
+                answered, seen = True, time.monotonic()
+                status = self._service.parsed(response)
+                if progress is not None:
+                    progress(status)
+                if status["status"] in FINAL:
+                    return status
+                pause = suggested_pause(response)
+            if timeout is not None:
+                left = begin + timeout - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError(f"job {job} was not final after {timeout} s; it goes on")
+                pause = min(pause, left)
+            time.sleep(pause)
+
+    def results(self, job: str) -> Results:
+        """Return the results of a successful job.
+
+        Raises
+        ------
+        ServiceError
+            ``result-not-ready`` while it runs, ``gone`` after dismissal; a failed job's own problem.
+        """
+        return Results(self._service.object("GET", f"{_address(job)}/results"))
+
+    def jobs(self, limit: int = 50, **filters: str) -> list[dict[str, Any]]:
+        """Return the newest jobs, newest first: `limit` at most, of all pages.
+
+        `filters` are those of the contract: ``status``, ``process``, ``label``, ``tag`` (``"key:value"``).
+        """
+        found: list[dict[str, Any]] = []
+        parameters: dict[str, Any] = dict(filters)
+        target = "/v1/jobs"
+        while len(found) < limit:
+            page = self._service.object("GET", target, params={**parameters, "limit": min(limit - len(found), PAGE)})
+            found += page["jobs"]
+            following = next((link["href"] for link in page["links"] if link["rel"] == "next"), None)
+            if following is None or not page["jobs"]:
+                break
+            parameters = dict(parse_qsl(urlsplit(following).query))
+        return found[:limit]
+
+    def cancel(self, job: str) -> dict[str, Any]:
+        """Ask a job to stop and return its status; harmless when done twice.
+
+        Raises
+        ------
+        ServiceError
+            ``job-final`` when it was already successful or failed.
+        """
+        return self._service.object("DELETE", _address(job))
+
+    def artifact(self, job: str, name: str) -> NDArray[Any]:
+        """Return a large output of a job as an array, e.g. ``"0-per_anchor"``."""
+        import numpy as np  # noqa: PLC0415 - asking and polling must not cost the import
+
+        name = name.removesuffix(".npy")
+        response = self._service.request("GET", f"{_address(job)}/artifacts/{quote(name, safe='')}.npy")
+        array: NDArray[Any] = np.load(io.BytesIO(response.content), allow_pickle=False)
+        return array
+
+    # What the service offers
+
+    def roots(self) -> list[dict[str, Any]]:
+        """Return the service's data roots."""
+        return self._service.list("/v1/roots", "roots")
+
+    def arrays(self, root: str, prefix: str | None = None) -> list[dict[str, Any]]:
+        """Return the arrays below a root, or below a prefix of its paths."""
+        parameters = {} if prefix is None else {"prefix": prefix}
+        return self._service.list(f"/v1/roots/{quote(root, safe='')}/arrays", "arrays", params=parameters)
+
+    def processes(self) -> list[dict[str, Any]]:
+        """Return the catalogue of processes."""
+        return self._service.list("/v1/processes", "processes")
+
+    def process(self, name: str) -> dict[str, Any]:
+        """Return one process: its measures, their options, limits and the schema of its inputs."""
+        return self._service.object("GET", f"/v1/processes/{quote(name, safe='')}")
+
+    def ready(self) -> bool:
+        """Whether the service answers and says that it is ready to compute."""
+        try:
+            self._service.request("GET", "/readyz")
+        except (ServiceError, ServiceUnreachable):
+            return False
+        return True
+
+
+def _address(job: str) -> str:
+    return f"/v1/jobs/{quote(job, safe='')}"

@@ -1,0 +1,152 @@
+"""SQLite underneath the job store: connections, transactions, migrations."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+import threading
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BUSY_SECONDS = 30.0
+MIGRATION = re.compile(r"(\d{3})_[a-z_]+\.sql")
+
+
+class Database:
+    """A pool of connections to one file; usable from any thread.
+
+    Writing transactions take the write lock when they begin: one that starts by reading and upgrades later
+    fails with "database is locked" whatever the timeout.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._all: list[sqlite3.Connection] = []
+        self._closed = False
+        self._pool = threading.Lock()
+        # Writers of this process queue here, in turn, rather than poll for SQLite's lock.
+        self._writing = threading.Lock()
+        try:
+            self._migrate()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close every connection; harmless when done twice."""
+        with self._pool:
+            self._closed = True
+            connections, self._all, self._idle = self._all, [], []
+        for connection in connections:
+            connection.close()
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection inside one read transaction: several statements see the same state."""
+        with self._borrow() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection inside one write transaction, rolled back on an exception."""
+        with self._writing, self._borrow() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _borrow(self) -> Iterator[sqlite3.Connection]:
+        connection = self._take()
+        try:
+            yield connection
+        finally:
+            with self._pool:
+                if self._closed:
+                    connection.close()
+                else:
+                    self._idle.append(connection)
+
+    def _take(self) -> sqlite3.Connection:
+        with self._pool:
+            if self._closed:
+                raise sqlite3.ProgrammingError("the job store is closed")
+            if self._idle:
+                return self._idle.pop()
+            connection = self._connect()
+            self._all.append(connection)
+            return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self) -> None:
+        """Bring the file to the newest version, one numbered script and one transaction at a time."""
+        scripts = migrations()
+        with self._borrow() as connection:
+            while True:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    (version,) = connection.execute("PRAGMA user_version").fetchone()
+                    if version > len(scripts):
+                        raise RuntimeError(
+                            f"the job store {self._path.name} was written by a newer ordsim "
+                            f"(version {version}, this one knows {len(scripts)}): use that one, or another state directory"
+                        )
+                    if version == len(scripts):
+                        return
+                    for statement in statements(scripts[version]):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA user_version = {version + 1}")
+                    connection.execute("COMMIT")
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+
+
+def migrations() -> list[str]:
+    """The scripts in order; their numbers run from 1 without a gap."""
+    found: dict[int, str] = {}
+    for file in resources.files("service").joinpath("migrations").iterdir():
+        if match := MIGRATION.fullmatch(file.name):
+            found[int(match[1])] = file.read_text("utf-8")
+    if sorted(found) != list(range(1, len(found) + 1)):
+        raise RuntimeError(f"the migrations are not numbered 1, 2, 3, ...: {sorted(found)}")
+    return [found[number] for number in sorted(found)]
+
+
+def statements(script: str) -> Iterator[str]:
+    """Split a script into statements; ``executescript`` would commit the transaction that it runs in."""
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+    if any(line.strip() and not line.strip().startswith("--") for line in pending.splitlines()):
+        raise RuntimeError(f"a migration ends in the middle of a statement: {pending.strip()[:80]!r}")

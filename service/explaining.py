@@ -1,0 +1,89 @@
+"""From pydantic's list of errors to plain sentences, each with a JSON pointer into the request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workers.measures import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TAG = "."
+"""Stands in the tag of a measure's options, ``measure.method``, and in no field name."""
+
+LATER = frozenset({"groups", "calibration", "reuse"})
+"""Fields of the contract that this version does not take."""
+
+
+def explain(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Name what is wrong, and where.
+
+    Errors in a query, a path or a header have an empty pointer and a ``parameter``.
+    """
+    return [_one(error) for error in found]
+
+
+def _one(error: Mapping[str, Any]) -> dict[str, str]:
+    source, *path = error["loc"] or ("body",)
+    field = str(path[-1]) if path else ""
+    if error["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        missing, detail = _measure(error.get("input"))
+        path = [*path, *missing]
+    else:
+        detail = _sentence(error, field)
+    if source != "body":
+        name = ".".join(str(part) for part in path)
+        return {"pointer": "", "parameter": name, "detail": f"{source} parameter {name}: {detail}"}
+    parts = [str(part) for part in _without_tags(path)]
+    pointer = "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
+    return {"pointer": pointer, "detail": f"{'.'.join(parts)}: {detail}" if parts else detail}
+
+
+def _without_tags(path: Sequence[Any]) -> list[Any]:
+    """Drop the tags that the union of measures puts between an entry's number and its fields."""
+    return [
+        part
+        for place, part in enumerate(path)
+        if not (place == 2 and path[0] == "measures" and isinstance(part, str) and TAG in part)
+    ]
+
+
+def _measure(sent: Any) -> tuple[list[str], str]:
+    """Say which of the two names of a measure is wrong or missing."""
+    if not isinstance(sent, dict):
+        return [], 'an object is needed, such as {"measure": "tsi", "method": "exact"}'
+    known: dict[str, list[str]] = {}
+    for candidate in registry.all_measures():
+        known.setdefault(candidate.measure, []).append(candidate.method)
+    measure, method = sent.get("measure"), sent.get("method")
+    if "measure" not in sent:
+        return ["measure"], f"is missing; supported: {', '.join(known)}"
+    if not isinstance(measure, str) or measure not in known:
+        return ["measure"], f"{_shown(measure)} is not supported; supported: {', '.join(known)}"
+    methods = ", ".join(known[measure])
+    if "method" not in sent:
+        return ["method"], f"is missing; {measure} has: {methods}"
+    return ["method"], f"{_shown(method)} is not supported; {measure} has: {methods}"
+
+
+def _sentence(error: Mapping[str, Any], field: str) -> str:
+    kind, context = error["type"], error.get("ctx") or {}
+    if kind == "missing":
+        return "is missing" if field else "a JSON body is needed, with Content-Type: application/json"
+    if kind == "extra_forbidden":
+        return "is not supported yet" if field in LATER else "there is no such field"
+    if kind in ("literal_error", "enum"):
+        return f"{_shown(error.get('input'))} is not supported; supported: {context['expected']}"
+    if kind in ("model_attributes_type", "model_type", "dict_type") and not field:
+        return "the body must be a JSON object, sent with Content-Type: application/json"
+    if kind == "value_error":
+        return str(context.get("error", error["msg"]))
+    message: str = error["msg"]
+    return message[:1].lower() + message[1:]
+
+
+def _shown(value: Any) -> str:
+    """A value as it may stand in a sentence: short, and on one line."""
+    text = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,106 @@
+"""The ledger: what each shard of a job contributed, written down before it counts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from service import transactions
+from service.states import JobStatus
+from workers.measures.protocol import Shard
+from workers.partials import Partial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from service.database import Database
+
+
+class Ledger:
+    """The shards of all jobs. A total is summed from here, never incremented."""
+
+    def __init__(self, database: Database, now: Callable[[], str]) -> None:
+        self._database = database
+        self._now = now
+
+    def plan(self, job: str, measures: Sequence[Sequence[Shard]]) -> None:
+        """Write the shards of all measures at once, so that progress never goes back; once only."""
+        with self._database.write() as connection:
+            transactions.require_running(connection, job)
+            if connection.execute("SELECT 1 FROM shards WHERE job = ? LIMIT 1", (job,)).fetchone():
+                return
+            connection.executemany(
+                "INSERT INTO shards (job, measure, shard, descriptor, comparisons) VALUES (?, ?, ?, ?, ?)",
+                (
+                    (
+                        job,
+                        measure,
+                        shard.index,
+                        json.dumps({"start": shard.start, "stop": shard.stop}),
+                        shard.comparisons,
+                    )
+                    for measure, shards in enumerate(measures)
+                    for shard in shards
+                ),
+            )
+            transactions.update(connection, job, {}, self._now())
+
+    def missing(self, job: str) -> Sequence[tuple[int, Shard]]:
+        """Return the shards without a result, each with its measure's place in the request."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT measure, shard, descriptor, comparisons FROM shards WHERE job = ? AND seconds IS NULL"
+                " ORDER BY measure, shard",
+                (job,),
+            ).fetchall()
+        return [
+            (measure, Shard(index=shard, comparisons=comparisons, **json.loads(descriptor)))
+            for measure, shard, descriptor, comparisons in rows
+        ]
+
+    def record(
+        self, job: str, measure: int, shard: int, partial: bytes, seconds: float, *, tell: bool = False
+    ) -> bool:
+        """Write the result of one shard, unless it is there or the job does not run any more.
+
+        `tell` also appends an event; the flag returned says whether the result was taken.
+        """
+        with self._database.write() as connection:
+            taken = connection.execute(
+                "UPDATE shards SET partial = ?, seconds = ? WHERE job = ? AND measure = ? AND shard = ?"
+                " AND partial IS NULL AND EXISTS (SELECT 1 FROM jobs WHERE job = ? AND status = ?)",
+                (partial, seconds, job, measure, shard, job, JobStatus.RUNNING),
+            ).rowcount
+            if not taken:
+                return False
+            transactions.update(connection, job, {}, self._now())
+            if tell:
+                progress = transactions.fetch(connection, job).progress
+                data = {"progress": progress.percent, "shardsDone": progress.shards_done}
+                transactions.append(connection, job, "progress", data, self._now())
+            return True
+
+    def total(self, job: str, measure: int) -> Partial:
+        """Add up the ledger of one measure; RuntimeError while a shard is missing."""
+        return sum(self._partials(job, measure), Partial())
+
+    def _partials(self, job: str, measure: int) -> Iterator[Partial]:
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT shard, partial FROM shards WHERE job = ? AND measure = ? ORDER BY shard",
+                (job, measure),
+            )
+            for shard, partial in rows:
+                if partial is None:
+                    raise RuntimeError(f"shard {shard} of measure {measure} of job {job} has no result yet")
+                yield Partial.from_bytes(partial)
+
+    def plan_summary(self, job: str) -> Sequence[dict[str, Any]]:
+        """Return shards and worker seconds of each measure."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT measure, COUNT(*) AS shards, TOTAL(seconds) AS seconds FROM shards WHERE job = ?"
+                " GROUP BY measure ORDER BY measure",
+                (job,),
+            ).fetchall()
+        return [dict(row) for row in rows]

@@ -1,0 +1,94 @@
+"""What happens around every request, as plain ASGI."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+
+from service import errors
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger(__name__)
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+BODY_LIMIT = 1024 * 1024
+
+
+class RequestContext:
+    """Give each request an identifier, write it to the log, and answer for what nobody foresaw.
+
+    The client's X-Request-ID is taken when it is harmless. It is the outermost middleware, so that an answer to
+    an unforeseen exception has the identifier too.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sent = Headers(scope=scope).get("x-request-id", "")
+        identifier = sent if REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+        scope.setdefault("state", {})["request_id"] = identifier
+        begin = time.perf_counter()
+        status = 0
+
+        async def tagged(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = identifier
+            await send(message)
+
+        about = {"request_id": identifier, "method": scope["method"], "path": scope["path"]}
+        try:
+            await self._app(scope, receive, tagged)
+        except Exception:
+            log.exception("request %s failed", identifier, extra=about)
+            if status:
+                raise  # too late for an answer: the server must break the connection
+            await errors.internal(scope)(scope, receive, tagged)
+        finally:
+            log.debug("answered", extra={**about, "status": status, "seconds": time.perf_counter() - begin})
+
+
+class BodyLimit:
+    """Refuse bodies that are too long: by their declared length, and by what really arrives."""
+
+    def __init__(self, app: ASGIApp, limit: int = BODY_LIMIT) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "").lstrip("0")
+        if declared.isdecimal() and (len(declared) > 15 or int(declared) > self._limit):
+            await errors.answer(scope, "payload-too-large", self._detail)(scope, receive, send)
+            return
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._limit:
+                # The framework lets this kind of exception through to the handlers.
+                raise HTTPException(413, self._detail)
+            return message
+
+        await self._app(scope, counted, send)
+
+    @property
+    def _detail(self) -> str:
+        return f"The body is longer than {self._limit} bytes. Arrays are named, not sent: see GET /v1/roots."

@@ -1,0 +1,71 @@
+"""Numbers and durations as a person reads them."""
+
+from __future__ import annotations
+
+import math
+
+SCALES = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))
+FEWEST_DECIMALS = 6
+MOST_DECIMALS = 15
+
+
+def grouped(number: int) -> str:
+    """Write every digit: 3,994,002,000."""
+    return f"{number:,}"
+
+
+def rounded(number: float) -> str:
+    """Write the size of a count: 4.0 billion; below a million every digit, beyond trillions a power of ten."""
+    if number >= 10**15:
+        exponent = int(math.log10(number))
+        return f"{number / 10**exponent:.1f}e{exponent}"
+    for scale, name in SCALES:
+        # From 999.95 on, one decimal would read 1000.0 of the smaller name.
+        if number >= 0.99995 * scale:
+            return f"{number / scale:.1f} {name}"
+    return f"{number:,.0f}"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage; never 0 % or 100 % for what is only near."""
+    if share in (0, 1):
+        return f"{share:.0%}".replace("%", " %")
+    if share < 0.0005:
+        return "< 0.05 %"
+    if share > 0.9995:
+        return "> 99.95 %"
+    return f"{100 * share:.1f} %"
+
+
+def score(value: float, deficit: float | None) -> str:
+    """Write a score with as many digits as tell it from 1, by its deficit."""
+    if deficit is None or not 0 < deficit < 1:
+        return f"{value:.{FEWEST_DECIMALS}f}"
+    decimals = max(FEWEST_DECIMALS, 1 - math.floor(math.log10(deficit)))
+    return f"{value:.{min(decimals, MOST_DECIMALS)}f}"
+
+
+def deficit(value: float) -> str:
+    """Write what is missing to 1: plainly, in powers of ten when it is small, and a true zero as 0."""
+    if value == 0:
+        return "0"
+    return f"{value:.{FEWEST_DECIMALS}f}" if abs(value) >= 0.001 else f"{value:.3e}"
+
+
+def number(value: float) -> str:
+    """Write a figure beside a score, without trailing zeros but never as a bare integer."""
+    text = f"{value:.6f}".rstrip("0")
+    return text + "0" if text.endswith(".") else text
+
+
+def duration(seconds: float) -> str:
+    """Write a duration: 340 ms, 4.2 s, 3 min 20 s, 2 h 5 min."""
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"

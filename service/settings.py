@@ -1,0 +1,99 @@
+"""What an operator can set: each field is an option of ``ordsim serve`` and a variable ``ORDSIM_...``."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from pathlib import Path
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from workers.environment import PREFIX
+from workers.references import Root, Roots
+
+ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Settings(BaseSettings):
+    """Settings of one service.
+
+    Attributes
+    ----------
+    host, port : str, int
+        Where to listen. There are no API keys, so only loopback addresses are taken.
+    state_dir : Path
+        Job store, staged copies, artifacts, scratch space; owned by one service at a time.
+    roots : dict of str to str
+        Directory of each data root by its name; as a variable, JSON.
+    workers : int
+        Worker processes of the embedded cluster.
+    shard_seconds : float
+        About how long one shard computes.
+    max_running : int
+        Jobs that run at once; others wait in the queue.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    state_dir: Path = Path(".ordsim")
+    roots: dict[str, str] = Field(default_factory=dict)
+    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024)
+    shard_seconds: float = Field(default=0.5, gt=0, le=3600, allow_inf_nan=False)
+    max_running: int = Field(default=4, ge=1, le=64)
+
+    @field_validator("host")
+    @classmethod
+    def _loopback(cls, host: str) -> str:
+        if not is_loopback(host):
+            raise ValueError(
+                f"host {host!r} is not a loopback address. There are no API keys yet, so anyone who "
+                "reaches the service could use it: listen on 127.0.0.1, ::1 or localhost (from elsewhere, use an "
+                "SSH tunnel)."
+            )
+        return host
+
+    @field_validator("roots")
+    @classmethod
+    def _directories(cls, roots: dict[str, str]) -> dict[str, str]:
+        for name, directory in roots.items():
+            if not ROOT_NAME.fullmatch(name):
+                raise ValueError(
+                    f"root name {name!r} is not usable: letters, digits, dot, dash and underscore, 64 at most"
+                )
+            if not Path(directory).is_dir():
+                raise ValueError(f"root {name!r}: {directory!r} is not a directory")
+        # Absolute now: worker processes may run in other directories.
+        return {name: str(Path(directory).resolve()) for name, directory in roots.items()}
+
+    def known_roots(self) -> Roots:
+        """The roots in the form that `workers.references` resolves against."""
+        return {name: Root(name, directory) for name, directory in self.roots.items()}
+
+    @property
+    def database(self) -> Path:
+        """File of the job store."""
+        return self.state_dir / "jobs.sqlite3"
+
+    @property
+    def staging_directory(self) -> Path:
+        """Where this node keeps its memory-mapped copies."""
+        return self.state_dir / "staging"
+
+    @property
+    def artifacts_directory(self) -> Path:
+        """Where the large outputs of jobs are."""
+        return self.state_dir / "artifacts"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,266 @@
+"""The job store: jobs and their events, with the ledger of their shards, in one SQLite file.
+
+Every method is one transaction and may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from service import transactions
+from service.database import Database
+from service.ledger import Ledger
+from service.records import COLUMNS, Job, read_jobs
+from service.states import IllegalTransitionError, JobStatus, KeyReuseError, Phase
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from workers.staging import StagedArray
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """What is written down when a job is submitted.
+
+    `key` and `body` are the idempotency key and the hash of the request that came with it.
+    """
+
+    id: str
+    process: str
+    request: Mapping[str, Any]
+    arrays: Mapping[str, Any] = field(default_factory=dict)
+    label: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    request_id: str = ""
+    key: str | None = None
+    body: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which jobs to list; None filters nothing."""
+
+    status: JobStatus | None = None
+    process: str | None = None
+    label: str | None = None
+    tags: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of a job's history, numbered from 1."""
+
+    number: int
+    time: str
+    kind: str
+    data: dict[str, Any]
+
+
+def utc_now() -> datetime:
+    """The clock of a service that is not being tested."""
+    return datetime.now(UTC)
+
+
+class JobStore:
+    """The only way to the database; `states.TRANSITIONS` is enforced here, in the UPDATE itself."""
+
+    def __init__(self, path: Path, clock: Callable[[], datetime] = utc_now) -> None:
+        self._clock = clock
+        self._database = Database(path)
+
+        self.ledger = Ledger(self._database, self._now)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def _now(self) -> str:
+        return self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    # Submitting and reading
+
+    def submit(self, new: NewJob) -> tuple[Job, bool]:
+        """Accept a job, or return the one that this idempotency key made; the flag says which: True if new.
+
+        Raises
+        ------
+        KeyReuseError
+            If the key came with another request before.
+        """
+        with self._database.write() as connection:
+            if new.key is not None and (earlier := _keyed(connection, new.key, new.body)):
+                return transactions.fetch(connection, earlier), False
+            now = self._now()
+            connection.execute(
+                "INSERT INTO jobs"
+                " (job, process, status, label, tags, request, arrays, request_id, created, updated)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(new.id, new.process, JobStatus.ACCEPTED, new.label, json.dumps(dict(new.tags))),
+                    *(json.dumps(new.request), json.dumps(new.arrays), new.request_id, now, now),
+                ),
+            )
+            if new.key is not None:
+                connection.execute(
+                    "INSERT INTO idempotency VALUES (?, ?, ?, ?)", (new.key, new.body, new.id, now)
+                )
+            transactions.append(connection, new.id, "accepted", {}, self._now())
+            return transactions.fetch(connection, new.id), True
+
+    def find_by_key(self, key: str, body: str) -> Job | None:
+        """Return the job that this idempotency key made, if any; KeyReuseError as in `submit`."""
+        with self._database.read() as connection:
+            job = _keyed(connection, key, body)
+            return None if job is None else transactions.fetch(connection, job)
+
+    def get(self, job: str) -> Job:
+        """Return one job; UnknownJobError if there is none."""
+        with self._database.read() as connection:
+            return transactions.fetch(connection, job)
+
+    def list(
+        self, filters: Filters, limit: int, before: int | None = None
+    ) -> tuple[Sequence[Job], int | None]:
+        """Return the newest jobs older than `before`, and the number to go on from, if there are more."""
+        clauses, values = ["1"], list[Any]()
+        if before is not None:
+            clauses.append("number < ?")
+            values.append(before)
+        for column in ("status", "process", "label"):
+            if (value := getattr(filters, column)) is not None:
+                clauses.append(f"{column} = ?")
+                values.append(value)
+        for key, value in filters.tags:
+            clauses.append("EXISTS (SELECT 1 FROM json_each(jobs.tags) WHERE key = ? AND value = ?)")
+            values += [key, value]
+        where = " AND ".join(clauses)  # made of the constants above; what a client sent is bound
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {COLUMNS} FROM jobs WHERE {where} ORDER BY number DESC LIMIT ?", (*values, limit + 1)
+            ).fetchall()
+            jobs = read_jobs(connection, rows[:limit])
+        return jobs, jobs[-1].number if len(rows) > limit else None
+
+    def results(self, job: str) -> str:
+        """Return the results of a successful job as JSON text; LookupError before that."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT results FROM jobs WHERE job = ?", (job,)).fetchone()
+        if row is None or row["results"] is None:
+            raise LookupError(job)
+        return str(row["results"])
+
+    def events(self, job: str, after: int = 0) -> Sequence[Event]:
+        """Return what happened to a job after event number `after`."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT number, time, kind, data FROM events WHERE job = ? AND number > ? ORDER BY number",
+                (job, after),
+            ).fetchall()
+        return [Event(row["number"], row["time"], row["kind"], json.loads(row["data"])) for row in rows]
+
+    # The life of a job
+
+    def recover(self) -> None:
+        """Take up what a service that ended left running: accepted again, one attempt further."""
+        with self._database.write() as connection:
+            rows = connection.execute(
+                "SELECT job, attempt, cancel_requested FROM jobs WHERE status = ?", (JobStatus.RUNNING,)
+            ).fetchall()
+            for job, attempt, cancelled in rows:
+                if cancelled:
+                    transactions.move(connection, job, JobStatus.DISMISSED, {}, self._now())
+                else:
+                    transactions.move(
+                        connection, job, JobStatus.ACCEPTED, {"attempt": attempt + 1}, self._now()
+                    )
+
+    def claim(self) -> Job | None:
+        """Start the oldest accepted job."""
+        with self._database.write() as connection:
+            row = connection.execute(
+                "SELECT job, started FROM jobs WHERE status = ? ORDER BY number LIMIT 1",
+                (JobStatus.ACCEPTED,),
+            ).fetchone()
+            if row is None:
+                return None
+            columns = {"phase": Phase.STAGE, "started": row["started"] or self._now()}
+            transactions.move(connection, row["job"], JobStatus.RUNNING, columns, self._now())
+            return transactions.fetch(connection, row["job"])
+
+    def cancel(self, job: str) -> Job:
+        """Dismiss an accepted job, ask a running one to stop; nothing more happens to a dismissed one.
+
+        Raises
+        ------
+        IllegalTransitionError
+            If the job was successful or failed.
+        """
+        with self._database.write() as connection:
+            current = transactions.fetch(connection, job)
+            if current.status is JobStatus.ACCEPTED:
+                transactions.move(connection, job, JobStatus.DISMISSED, {"cancel_requested": 1}, self._now())
+            elif current.status is JobStatus.RUNNING:
+                if not current.cancel_requested:
+                    transactions.update(connection, job, {"cancel_requested": 1}, self._now())
+                    transactions.append(connection, job, "cancel-requested", {}, self._now())
+            elif current.status is not JobStatus.DISMISSED:
+                raise IllegalTransitionError(job, current.status, JobStatus.DISMISSED)
+            return transactions.fetch(connection, job)
+
+    def cancelled(self) -> Sequence[str]:
+        """Running jobs that were asked to stop."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT job FROM jobs WHERE status = ? AND cancel_requested = 1", (JobStatus.RUNNING,)
+            ).fetchall()
+        return [row["job"] for row in rows]
+
+    def succeed(self, job: str, results: str) -> None:
+        """Finish a job with its results, JSON text."""
+        with self._database.write() as connection:
+            transactions.move(connection, job, JobStatus.SUCCESSFUL, {"results": results}, self._now())
+
+    def fail(self, job: str, exception: Mapping[str, Any]) -> None:
+        """Finish a job with a problem."""
+        with self._database.write() as connection:
+            transactions.move(
+                connection, job, JobStatus.FAILED, {"exception": json.dumps(exception)}, self._now()
+            )
+
+    def dismiss(self, job: str) -> None:
+        """Finish a job that was cancelled and of which nothing runs any more."""
+        with self._database.write() as connection:
+            transactions.move(connection, job, JobStatus.DISMISSED, {}, self._now())
+
+    # The work of a running job
+
+    def enter(self, job: str, phase: Phase) -> None:
+        """Note that a running job began a phase."""
+        with self._database.write() as connection:
+            transactions.require_running(connection, job)
+            transactions.update(connection, job, {"phase": phase}, self._now())
+            transactions.append(connection, job, "phase", {"phase": phase}, self._now())
+
+    def record_staged(self, job: str, x: StagedArray, y: StagedArray) -> None:
+        """Note what was staged, the first time; a later attempt must find the same."""
+        columns = {"x_staged": json.dumps(asdict(x)), "y_staged": json.dumps(asdict(y))}
+        with self._database.write() as connection:
+            transactions.require_running(connection, job)
+            if transactions.fetch(connection, job).x_staged is None:
+                transactions.update(connection, job, columns, self._now())
+
+
+def _keyed(connection: sqlite3.Connection, key: str, body: str | None) -> str | None:
+    """Return the job that an idempotency key made."""
+    row = connection.execute("SELECT body, job FROM idempotency WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        return None
+    if row["body"] != body:
+        raise KeyReuseError(row["job"])
+    return str(row["job"])

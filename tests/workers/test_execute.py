@@ -1,0 +1,369 @@
+"""The bounded loop: its bound, its failures, its cancellation, and what it retries."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+from distributed.client import FutureCancelledError
+from shard_functions import Probe, invocations, release, run_probe
+
+from workers.cancellation import ShardCancelled
+from workers.cluster import Cluster
+from workers.errors import ProblemError
+from workers.execute import STORAGE_RETRIES, bounded_map, execute
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
+    directory = tmp_path_factory.mktemp("execute")
+    async with Cluster.embedded(2, {}, directory / "staging", directory / "state") as embedded:
+        await embedded.wait_for_workers()
+        yield embedded
+
+
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait for a condition, with a deadline."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+async def nothing_runs(cluster: Cluster) -> bool:
+    """Whether no worker has a task and no task waits for one."""
+    processing = await cluster.client.processing()
+    return not any(processing.values()) and not await cluster.client.run_on_scheduler(count_tasks)
+
+
+def count_tasks(dask_scheduler: Any) -> int:
+    return len(dask_scheduler.tasks)
+
+
+def probe(directory: Path, index: int, *plan: str) -> Probe:
+    return Probe(f"job-{directory.name}", index, str(directory), plan)
+
+
+def start(cluster: Any, tasks: Iterable[Probe], limit: int = 4, **options: Any) -> Any:
+    """Call `execute` as the tests of this module do."""
+    options.setdefault("stop", asyncio.Event())
+    return execute(
+        cluster, run_probe, tasks, key=lambda task: f"ordsim-{task.job}-{task.index}", limit=limit, **options
+    )
+
+
+async def collect(results: Any) -> list[int]:
+    return sorted([answer async for _, answer in results])
+
+
+# ---- bounded_map
+
+
+async def test_an_endless_iterator_is_taken_no_further_than_the_bound() -> None:
+    taken = 0
+    in_flight = 0
+    most = 0
+
+    def numbers() -> Iterable[int]:
+        nonlocal taken
+        for number in itertools.count():
+            taken += 1
+            yield number
+
+    async def submit(number: int) -> int:
+        nonlocal in_flight, most
+        in_flight += 1
+        most = max(most, in_flight)
+        await asyncio.sleep(0)
+        in_flight -= 1
+        return number * number
+
+    results = bounded_map(submit, numbers(), limit=5)
+    received = [await anext(results) for _ in range(100)]
+    assert all(answer == number * number for number, answer in received)
+    assert most == 5
+    assert taken <= len(received) + 5
+    await results.aclose()
+    assert in_flight <= 5
+
+
+async def test_everything_comes_once() -> None:
+    async def submit(number: int) -> int:
+        return -number
+
+    assert sorted([pair async for pair in bounded_map(submit, range(20), limit=3)]) == [
+        (number, -number) for number in range(20)
+    ]
+    assert [pair async for pair in bounded_map(submit, [], limit=3)] == []
+
+
+async def test_the_first_failure_ends_the_refill_and_comes_after_the_results_that_were_under_way() -> None:
+    gates = {number: asyncio.Event() for number in range(3)}
+    begun = []
+
+    async def submit(number: int) -> int:
+        begun.append(number)
+        await gates[number].wait()
+        if number in (0, 1):
+            raise ValueError(f"failure of {number}")
+        return number
+
+    received = []
+
+    async def consume() -> None:
+        async for item, _ in bounded_map(submit, itertools.count(), limit=3):
+            received.append(item)
+
+    consumer = asyncio.create_task(consume())
+    await until(lambda: len(begun) == 3)
+    gates[1].set()
+    await asyncio.sleep(0)
+    gates[0].set()
+    gates[2].set()
+    with pytest.raises(ValueError, match="failure of 1"):
+        await consumer
+    assert begun == [0, 1, 2]
+    assert received == [2]
+
+
+async def test_nothing_is_taken_after_stop() -> None:
+    stop = asyncio.Event()
+
+    async def submit(number: int) -> int:
+        return number
+
+    received = []
+    async for item, _ in bounded_map(submit, itertools.count(), limit=2, stop=stop):
+        received.append(item)
+        stop.set()
+    assert sorted(received) == [0, 1]
+    assert [item async for item in bounded_map(submit, itertools.count(), limit=2, stop=stop)] == []
+
+
+async def test_leaving_the_loop_cancels_what_runs() -> None:
+    ended = []
+
+    async def submit(number: int) -> int:
+        try:
+            if number:
+                await asyncio.Event().wait()
+        finally:
+            ended.append(number)
+        return number
+
+    results = bounded_map(submit, itertools.count(), limit=4)
+    assert await anext(results) == (0, 0)
+    await results.aclose()
+    assert sorted(ended) == [0, 1, 2, 3]
+
+
+# ---- execute on a cluster
+
+
+async def test_every_task_runs_once_and_nothing_is_kept(cluster: Cluster, tmp_path: Path) -> None:
+    assert await collect(start(cluster, [probe(tmp_path, i) for i in range(25)])) == list(range(25))
+    assert [invocations(tmp_path, i) for i in range(25)] == [1] * 25
+    assert not cluster.client.futures
+    async with asyncio.timeout(10):
+        while not await nothing_runs(cluster):
+            await asyncio.sleep(0.01)
+
+
+async def test_never_more_futures_than_the_limit(cluster: Cluster, tmp_path: Path) -> None:
+    results = start(cluster, (probe(tmp_path, i) for i in itertools.count()), limit=3)
+    async for task, _ in results:
+        assert len(cluster.client.futures) <= 3
+        if task.index > 20:
+            break
+    await results.aclose()
+    assert not cluster.client.futures
+
+
+@pytest.mark.parametrize("errors", [1, STORAGE_RETRIES])
+async def test_storage_errors_are_retried(cluster: Cluster, tmp_path: Path, errors: int) -> None:
+    tasks = [probe(tmp_path, 0, *["storage"] * errors), probe(tmp_path, 1)]
+    assert await collect(start(cluster, tasks)) == [0, 1]
+    assert (invocations(tmp_path, 0), invocations(tmp_path, 1)) == (errors + 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("action", "slug", "times"),
+    [
+        ("storage", "storage-unavailable", STORAGE_RETRIES + 1),
+        ("forbidden", "storage-unavailable", 1),
+        ("full", "out-of-space", 1),
+    ],
+)
+async def test_storage_errors_that_stay_are_named_without_paths(
+    cluster: Cluster, tmp_path: Path, action: str, slug: str, times: int
+) -> None:
+    with pytest.raises(ProblemError) as caught:
+        await collect(start(cluster, [probe(tmp_path, 0, *[action] * 9)]))
+    assert (caught.value.slug, caught.value.origin) == (slug, "system")
+    assert "secret" not in caught.value.detail
+    assert invocations(tmp_path, 0) == times
+
+
+async def test_problems_arrive_as_they_were_raised_and_are_never_retried(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with pytest.raises(ProblemError) as caught:
+        await collect(start(cluster, [probe(tmp_path, 0, "problem")]))
+    problem = caught.value
+    assert (problem.slug, problem.origin, problem.pointer) == ("zero-vector", "data", "/y/path")
+    assert problem.detail == "Row 7 of array y is a zero vector."
+    assert invocations(tmp_path, 0) == 1
+
+
+async def test_defects_are_never_retried(cluster: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a defect"):
+        await collect(start(cluster, [probe(tmp_path, 0, "value")]))
+    assert invocations(tmp_path, 0) == 1
+
+
+async def test_a_failure_ends_the_other_shards_of_the_job_soon(cluster: Cluster, tmp_path: Path) -> None:
+    # Task 1 is held for ever unless it is told; the failure of task 0 must reach it.
+    tasks = [probe(tmp_path, 0, "value"), *(probe(tmp_path, i, "hold") for i in range(1, 50))]
+    async with asyncio.timeout(10):
+        with pytest.raises(ValueError, match="a defect"):
+            await collect(start(cluster, tasks))
+    assert sum(invocations(tmp_path, i) for i in range(50)) <= 4
+    assert await nothing_runs(cluster)
+
+
+async def test_cancelling_ends_running_shards_and_leaves_none(cluster: Cluster, tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    tasks = (probe(tmp_path, i, *(["hold"] if i else [])) for i in itertools.count())
+    running = asyncio.create_task(collect(start(cluster, tasks, limit=6, stop=stop)))
+    await until(lambda: invocations(tmp_path, 1) + invocations(tmp_path, 2) == 2)
+    stop.set()
+    async with asyncio.timeout(2):
+        assert await running == [0]
+    assert await nothing_runs(cluster)
+    assert sum(invocations(tmp_path, i) for i in range(20)) <= 7
+
+
+async def test_a_cancelled_attempt_does_not_touch_the_next(cluster: Cluster, tmp_path: Path) -> None:
+    await cluster.cancel(f"job-{tmp_path.name}", 1)
+    with pytest.raises(ShardCancelled):
+        await collect(start(cluster, [probe(tmp_path, 0, "hold")]))
+    second = Probe(f"job-{tmp_path.name}", 1, str(tmp_path), ("hold",), attempt=2)
+    running = asyncio.create_task(collect(start(cluster, [second])))
+    await until(lambda: invocations(tmp_path, 1) == 1)
+    release(tmp_path)
+    assert await running == [1]
+
+
+async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    stop = asyncio.Event()
+    tasks = [probe(tmp_path, i, "deaf") for i in range(8)]
+    running = asyncio.create_task(collect(start(cluster, tasks, stop=stop, deadline=0.3)))
+    await until(lambda: invocations(tmp_path, 0) + invocations(tmp_path, 1) == 2)
+    stop.set()
+    async with asyncio.timeout(5):
+        assert await running == []
+    assert not cluster.client.futures
+    release(tmp_path)
+
+
+async def test_leaving_the_loop_cancels_the_futures(cluster: Cluster, tmp_path: Path) -> None:
+    results = start(cluster, (probe(tmp_path, i, *(["hold"] if i else [])) for i in range(9)))
+    assert (await anext(results))[1] == 0
+    await until(lambda: invocations(tmp_path, 1) + invocations(tmp_path, 2) > 0)
+    await results.aclose()
+    assert not cluster.client.futures
+    release(tmp_path)
+    async with asyncio.timeout(10):
+        while not await nothing_runs(cluster):
+            await asyncio.sleep(0.01)
+    assert sum(invocations(tmp_path, i) for i in range(5, 9)) == 0
+
+
+async def test_tasks_lost_with_the_connection_to_the_scheduler_run_again(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, i, "hold") for i in range(4)])))
+    await until(lambda: invocations(tmp_path, 0) + invocations(tmp_path, 1) == 2)
+    cluster.client.scheduler_comm.comm.abort()
+    await until(lambda: sum(invocations(tmp_path, i) for i in range(4)) > 2 or cluster.client.futures == {})
+    release(tmp_path)
+    assert await running == [0, 1, 2, 3]
+    assert cluster.client.status == "running"
+
+
+async def test_a_worker_killed_by_its_shard_is_replaced_and_the_shard_runs_again(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    tasks = [probe(tmp_path, 0, "kill"), *(probe(tmp_path, i) for i in range(1, 6))]
+    assert await collect(start(cluster, tasks)) == [0, 1, 2, 3, 4, 5]
+    assert invocations(tmp_path, 0) == 2
+    await cluster.wait_for_workers()
+
+
+async def test_a_shard_that_kills_every_worker_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
+    await cluster.client.run_on_scheduler(allow_one_failure)
+    with pytest.raises(ProblemError) as caught:
+        await collect(start(cluster, [probe(tmp_path, 0, *["kill"] * 9)]))
+    assert (caught.value.slug, caught.value.origin) == ("worker-lost", "system")
+    assert "2 times" in caught.value.detail
+    assert "memory" in caught.value.detail
+    assert invocations(tmp_path, 0) == 2
+    await cluster.wait_for_workers()
+
+
+def allow_one_failure(dask_scheduler: Any) -> None:
+    dask_scheduler.allowed_failures = 1
+
+
+# ---- execute without a cluster: a scheduler that does not come back
+
+
+class LostClient:
+    """A client whose futures are all lost, and which gives up reconnecting after a while."""
+
+    def __init__(self) -> None:
+        self.status = "running"
+        self.released = 0
+
+    def submit(self, function: Any, task: Any, *, key: str, pure: bool) -> Any:
+        return LostFuture(self)
+
+
+class LostFuture:
+    def __init__(self, client: LostClient) -> None:
+        self._client = client
+
+    def __await__(self) -> Any:
+        self._client.status = "connecting"
+        asyncio.get_running_loop().call_soon(setattr, self._client, "status", "closed")
+        yield from asyncio.sleep(0).__await__()
+        raise FutureCancelledError("key", "scheduler-connection-lost")
+
+    def release(self) -> None:
+        self._client.released += 1
+
+
+class LostDispatcher:
+    def __init__(self) -> None:
+        self.client = LostClient()
+
+    async def cancel(self, job: str, attempt: int) -> None:
+        raise AssertionError("nothing is in flight any more")
+
+
+async def test_a_scheduler_that_stays_away_is_reported(tmp_path: Path) -> None:
+    dispatcher = LostDispatcher()
+    with pytest.raises(ProblemError) as caught:
+        await collect(start(dispatcher, [probe(tmp_path, 0)]))
+    assert (caught.value.slug, caught.value.origin) == ("cluster-unavailable", "system")
+    assert dispatcher.client.released == 1

@@ -1,0 +1,192 @@
+"""Where tasks run: an embedded Dask cluster whose processes end with this one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distributed import Client, LocalCluster, Nanny, Security
+
+from workers import cancellation, preload
+from workers.environment import PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from workers.references import Roots
+
+log = logging.getLogger(__name__)
+
+VERSIONED = ("python", "numpy", "numba", "zarr", "dask", "distributed", "ordsim")
+"""What must be equal everywhere: tasks travel as pickles, and counts must not depend on who computed them."""
+
+# Read now, because Dask writes its workers' variables into this process's environment when it starts them.
+_GIVEN_NUMBA_CACHE = os.environ.get("NUMBA_CACHE_DIR")
+
+
+class WorkerNanny(Nanny):
+    """A nanny that sets variables before its worker process exists.
+
+    Dask's `env` is set in the new process after it has imported the main module, which may be too late for
+    libraries that read their variables once.
+    """
+
+    def __init__(self, *args: Any, before_start: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.pre_spawn_env.update(before_start)
+        self.env.update(before_start)
+
+
+class Cluster:
+    """A Dask cluster and the one client of this process, both on the running event loop.
+
+    Use as an async context manager. Workers come up in the background: ask `readiness`, or wait with
+    `wait_for_workers`.
+    """
+
+    def __init__(self, number: int, options: Mapping[str, Any]) -> None:
+        self._number = number
+        self._options = options
+        # Any: Dask's own annotations are those of the synchronous cluster and client.
+        self._local: Any = None
+        self._client: Any = None
+        self._checked: dict[frozenset[str], list[str]] = {}
+
+    @classmethod
+    def embedded(
+        cls, workers: int, roots: Roots, staging_directory: Path | str, state_directory: Path | str
+    ) -> Cluster:
+        """Describe a cluster of `workers` processes on this machine, one thread each.
+
+        It listens on the loopback interface only, and with keys made for this run: another user of the
+        machine could otherwise run code as this one.
+        """
+        state = Path(state_directory).resolve()
+        variables = {
+            f"{PREFIX}ROOTS": json.dumps({name: root.directory for name, root in roots.items()}),
+            f"{PREFIX}STAGING_DIRECTORY": str(Path(staging_directory).resolve()),
+        }
+        before_start = {
+            **preload.PROCESS_VARIABLES,
+            "NUMBA_CACHE_DIR": _GIVEN_NUMBA_CACHE or str(state / "numba"),
+        }
+        options = {
+            "processes": True,
+            "threads_per_worker": 1,
+            "host": "127.0.0.1",
+            "protocol": "tls://",
+            "dashboard_address": None,
+            "worker_dashboard_address": None,
+            # Dask counts pages of memory-mapped files against a limit, and would kill workers for reading.
+            "memory_limit": None,
+            "local_directory": str(state / "scratch"),
+            "preload": [preload.__name__],
+            "env": variables,
+            "before_start": before_start,
+            "worker_class": WorkerNanny,
+        }
+        return cls(workers, options)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Start the scheduler and the client, and let the workers start in the background."""
+        Path(self._options["local_directory"]).mkdir(parents=True, exist_ok=True)
+        security = Security.temporary()  # type: ignore[no-untyped-call]
+        self._local = await LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=0, asynchronous=True, security=security, **self._options
+        )
+        # Not the default client: several applications may live in one process, as in tests.
+        self._client = await Client(  # type: ignore[no-untyped-call]
+            self._local, asynchronous=True, set_as_default=False
+        )
+        self._local.scale(self._number)
+
+    async def close(self) -> None:
+        """End the client, the workers and the scheduler; harmless when done twice."""
+        client, self._client = self._client, None
+        local, self._local = self._local, None
+        if client is not None:
+            await client.close()
+        if local is not None:
+            await local.close()
+
+    @property
+    def client(self) -> Any:
+        """The asynchronous client; RuntimeError before `start` and after `close`."""
+        if self._client is None:
+            raise RuntimeError("the cluster is not running")
+        return self._client
+
+    async def worker_threads(self) -> dict[str, int]:
+        """Threads of each connected worker by its address."""
+        return dict(await self.client.nthreads())
+
+    async def worker_count(self) -> int:
+        """Number of connected workers."""
+        return len(await self.worker_threads())
+
+    async def threads(self) -> int:
+        """Number of tasks that can run at once."""
+        return sum((await self.worker_threads()).values())
+
+    async def wait_for_workers(self, number: int | None = None, timeout: float = 120.0) -> None:
+        """Wait until `number` workers (all of them, if None) are connected; TimeoutError otherwise."""
+        await self.client.wait_for_workers(self._number if number is None else number, timeout=timeout)
+
+    async def cancel(self, job: str, attempt: int) -> None:
+        """Tell every worker that this attempt of the job is cancelled; those that left are passed over."""
+        await self.client.run(cancellation.cancel, job, attempt, on_error="ignore")
+
+    async def readiness(self) -> list[str]:
+        """Say why the cluster cannot take tasks now; an empty list when it can."""
+        if self._client is None:
+            return ["the cluster is not running"]
+        if self._client.status != "running":
+            return [f"the connection to the scheduler is {self._client.status}"]
+        try:
+            addresses = frozenset(await self.worker_threads())
+            if not addresses:
+                return [f"no worker is connected yet: {self._number} are starting and compile their kernels"]
+            if addresses not in self._checked:
+                reasons = await self._check(addresses)
+                # Remembered only when all is well: a worker that compiles now will have compiled later.
+                self._checked = {} if reasons else {addresses: reasons}
+                return reasons
+        except OSError as error:
+            return [f"the scheduler does not answer ({type(error).__name__})"]
+        return []
+
+    async def _check(self, addresses: frozenset[str]) -> list[str]:
+        warm = await self.client.run(preload.is_warm, on_error="ignore")
+        cold = len(addresses) - sum(1 for address in addresses if warm.get(address))
+        reasons = [f"{cold} of {len(addresses)} workers are still compiling their kernels"] if cold else []
+        versions = await self.client.get_versions(packages=[name for name in VERSIONED if name != "python"])
+        return reasons + version_differences(versions)
+
+
+def version_differences(versions: Mapping[str, Any]) -> list[str]:
+    """Compare what `Client.get_versions` returned and describe each difference from this process."""
+    own = versions["client"]["packages"]
+    others = {"the scheduler": versions["scheduler"], **versions["workers"]}
+    return [
+        f"{package} is {theirs['packages'].get(package)} at {place} but {own[package]} here"
+        for place, theirs in others.items()
+        for package in VERSIONED
+        if theirs["packages"].get(package) != own[package]
+    ]
