@@ -88,4 +88,4 @@ def _reason(error: Exception) -> str:
         return "no answer in time"
     if isinstance(error, httpx2.ConnectError) and "refused" in str(error).lower():
         return "nothing listens there"
-    return str(error) or type(error).__name__
+    return str(error).rstrip(".") or type(error).__name__

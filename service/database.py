@@ -92,9 +92,7 @@ class Database:
             return connection
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA journal_mode = WAL")

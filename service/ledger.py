@@ -58,9 +58,7 @@ class Ledger:
             for measure, shard, descriptor, comparisons in rows
         ]
 
-    def record(
-        self, job: str, measure: int, shard: int, partial: bytes, seconds: float, *, tell: bool = False
-    ) -> bool:
+    def record(self, job: str, measure: int, shard: int, partial: bytes, seconds: float, *, tell: bool = False) -> bool:
         """Write the result of one shard, unless it is there or the job does not run any more.
 
         `tell` also appends an event; the flag returned says whether the result was taken.
@@ -95,7 +93,7 @@ class Ledger:
                     raise RuntimeError(f"shard {shard} of measure {measure} of job {job} has no result yet")
                 yield Partial.from_bytes(partial)
 
-    def plan_summary(self, job: str) -> Sequence[dict[str, Any]]:
+    def summary(self, job: str) -> Sequence[dict[str, Any]]:
         """Return shards and worker seconds of each measure."""
         with self._database.read() as connection:
             rows = connection.execute(

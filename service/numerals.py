@@ -17,8 +17,7 @@ def grouped(number: int) -> str:
 def rounded(number: float) -> str:
     """Write the size of a count: 4.0 billion; below a million every digit, beyond trillions a power of ten."""
     if number >= 10**15:
-        exponent = int(math.log10(number))
-        return f"{number / 10**exponent:.1f}e{exponent}"
+        return f"{number:.1e}"
     for scale, name in SCALES:
         # From 999.95 on, one decimal would read 1000.0 of the smaller name.
         if number >= 0.99995 * scale:
@@ -27,14 +26,14 @@ def rounded(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage; never 0 % or 100 % for what is only near."""
+    """Write a share as a percentage; never 0% or 100% for what is only near."""
     if share in (0, 1):
-        return f"{share:.0%}".replace("%", " %")
+        return f"{share:.0%}"
     if share < 0.0005:
-        return "< 0.05 %"
+        return "< 0.05%"
     if share > 0.9995:
-        return "> 99.95 %"
-    return f"{100 * share:.1f} %"
+        return "> 99.95%"
+    return f"{100 * share:.1f}%"
 
 
 def score(value: float, deficit: float | None) -> str:
@@ -69,3 +68,15 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min"
+
+
+def share(value: float) -> str:
+    """Write a chosen share, e.g. a confidence, with the digits it was chosen with: 99%, 99.9%."""
+    return f"{100 * value:.10g}%"
+
+
+def span(low: float, high: float) -> str:
+    """Write two ends of a range as percentages, with as many digits as tell them apart."""
+    width = 100 * (high - low)
+    decimals = 1 if width <= 0 else min(8, max(1, 1 - math.floor(math.log10(width))))
+    return f"{100 * low:.{decimals}f}% to {100 * high:.{decimals}f}%"

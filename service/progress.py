@@ -97,7 +97,7 @@ class JobProgress:
             self._bar.update(self._task, description=phase, completed=share, rate=rate, left=left)
         elif self._shown is None or (phase, int(share) // STEP) != self._shown:
             self._shown = (phase, int(share) // STEP)
-            parts = [f"{phase}: {share:.0f} %", rate, left]
+            parts = [f"{phase}: {share:.0f}%", rate, left]
             self._console.print(", ".join(part for part in parts if part), markup=False, highlight=False)
 
     def _pace(self, details: dict[str, Any]) -> tuple[str, str]:

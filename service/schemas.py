@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    JsonValue,
     StringConstraints,
     Tag,
     create_model,
@@ -88,8 +89,10 @@ def _options(measure: Measure) -> Any:
     """A measure's options as the service takes them: with the default method, where there is one."""
     options: Any = measure.options
     if DEFAULT_METHODS.get(measure.measure) == measure.method:
-        literal: Any = Literal[measure.method]  # type: ignore[name-defined]
-        options = create_model(options.__name__, __base__=options, __doc__=options.__doc__, method=(literal, measure.method))
+        literal: Any = Literal[measure.method]
+        options = create_model(
+            options.__name__, __base__=options, __doc__=options.__doc__, method=(literal, measure.method)
+        )
     return Annotated[options, Tag(_tag(measure.measure, measure.method))]
 
 
@@ -120,7 +123,7 @@ else:
 TagKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 TagValue = Annotated[str, StringConstraints(max_length=256)]
 
-EXAMPLE = {
+EXAMPLE: dict[str, JsonValue] = {
     "process": "compare",
     "x": {"root": "lab", "path": "minilm/layer6", "distance": "euclidean"},
     "y": {"root": "lab", "path": "minilm/layer3"},

@@ -35,9 +35,7 @@ class Phase(StrEnum):
 TRANSITIONS: Mapping[JobStatus, frozenset[JobStatus]] = {
     JobStatus.ACCEPTED: frozenset({JobStatus.RUNNING, JobStatus.DISMISSED, JobStatus.FAILED}),
     # Back to accepted: the service was stopped or killed, and the next one takes the job up again.
-    JobStatus.RUNNING: frozenset(
-        {JobStatus.SUCCESSFUL, JobStatus.FAILED, JobStatus.DISMISSED, JobStatus.ACCEPTED}
-    ),
+    JobStatus.RUNNING: frozenset({JobStatus.SUCCESSFUL, JobStatus.FAILED, JobStatus.DISMISSED, JobStatus.ACCEPTED}),
     JobStatus.SUCCESSFUL: frozenset(),
     JobStatus.FAILED: frozenset(),
     JobStatus.DISMISSED: frozenset(),

@@ -6,7 +6,7 @@ Every method is one transaction and may be called from any thread.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,10 @@ class NewJob:
     request_id: str = ""
     key: str | None = None
     body: str | None = None
+
+    def with_arrays(self, arrays: Mapping[str, Any]) -> NewJob:
+        """The same, with what was found out about its arrays."""
+        return replace(self, arrays=arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,11 @@ class JobStore:
     def _now(self) -> str:
         return self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
+    def check(self) -> None:
+        """See that the file can be written; sqlite3.Error if not."""
+        with self._database.write() as connection:
+            connection.execute("UPDATE jobs SET updated = updated WHERE 0")
+
     # Submitting and reading
 
     def submit(self, new: NewJob) -> tuple[Job, bool]:
@@ -107,9 +116,7 @@ class JobStore:
                 ),
             )
             if new.key is not None:
-                connection.execute(
-                    "INSERT INTO idempotency VALUES (?, ?, ?, ?)", (new.key, new.body, new.id, now)
-                )
+                connection.execute("INSERT INTO idempotency VALUES (?, ?, ?, ?)", (new.key, new.body, new.id, now))
             transactions.append(connection, new.id, "accepted", {}, self._now())
             return transactions.fetch(connection, new.id), True
 
@@ -124,9 +131,7 @@ class JobStore:
         with self._database.read() as connection:
             return transactions.fetch(connection, job)
 
-    def list(
-        self, filters: Filters, limit: int, before: int | None = None
-    ) -> tuple[Sequence[Job], int | None]:
+    def list(self, filters: Filters, limit: int, before: int | None = None) -> tuple[Sequence[Job], int | None]:
         """Return the newest jobs older than `before`, and the number to go on from, if there are more."""
         clauses, values = ["1"], list[Any]()
         if before is not None:
@@ -176,9 +181,7 @@ class JobStore:
                 if cancelled:
                     transactions.move(connection, job, JobStatus.DISMISSED, {}, self._now())
                 else:
-                    transactions.move(
-                        connection, job, JobStatus.ACCEPTED, {"attempt": attempt + 1}, self._now()
-                    )
+                    transactions.move(connection, job, JobStatus.ACCEPTED, {"attempt": attempt + 1}, self._now())
 
     def claim(self) -> Job | None:
         """Start the oldest accepted job."""
@@ -229,9 +232,7 @@ class JobStore:
     def fail(self, job: str, exception: Mapping[str, Any]) -> None:
         """Finish a job with a problem."""
         with self._database.write() as connection:
-            transactions.move(
-                connection, job, JobStatus.FAILED, {"exception": json.dumps(exception)}, self._now()
-            )
+            transactions.move(connection, job, JobStatus.FAILED, {"exception": json.dumps(exception)}, self._now())
 
     def dismiss(self, job: str) -> None:
         """Finish a job that was cancelled and of which nothing runs any more."""

@@ -43,9 +43,7 @@ def update(connection: sqlite3.Connection, job: str, columns: Mapping[str, Any],
     connection.execute(f"UPDATE jobs SET {assignments} WHERE job = ?", (*columns.values(), job))
 
 
-def move(
-    connection: sqlite3.Connection, job: str, to: JobStatus, columns: Mapping[str, Any], now: str
-) -> None:
+def move(connection: sqlite3.Connection, job: str, to: JobStatus, columns: Mapping[str, Any], now: str) -> None:
     """Change a job's status, if the table of transitions allows it from where the job is now."""
     columns = {**columns, "status": to, "updated": now}
     if to.final:

@@ -150,6 +150,19 @@ async def execute(
         await asyncio.gather(teller, return_exceptions=True)
 
 
+def report(function: Callable[[TaskType], Result], task: TaskType) -> Result | ShardCancelled | ProblemError:
+    """Run a task on a worker, and return what is no defect instead of raising it.
+
+    Dask logs whatever a task raises as an error with its traceback; a cancellation or a zero row in somebody's
+    data is neither.
+    """
+    try:
+        return function(task)
+    except (ShardCancelled, ProblemError) as error:
+        # The causes stay here: they need not be importable, nor even picklable, where the problem is told.
+        return error.with_traceback(None)
+
+
 class _Answer(Generic[Result]):
     """A result: told apart from None, which stands for a task that was cancelled."""
 
@@ -229,10 +242,12 @@ class _Run(Generic[TaskType, Result]):
     async def _once(self, task: TaskType) -> Result:
         self._submissions += 1
         name = f"{self._key(task)}-{self._nonce}-{self._submissions}"
-        future = self._cluster.client.submit(self._function, task, key=name, pure=False)
+        future = self._cluster.client.submit(report, self._function, task, key=name, pure=False)
         self._futures[future] = task
         try:
-            result: Result = await future
+            result: Result | ShardCancelled | ProblemError = await future
+            if isinstance(result, ShardCancelled | ProblemError):
+                raise result
             return result
         except asyncio.CancelledError:
             # The consumer left: without this the task would run, or wait in the queue, for nobody.

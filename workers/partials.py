@@ -29,7 +29,7 @@ class Partial:
         For each per-row quantity, its pieces by the row they start at; no two shards share a row.
     """
 
-    counts: AgreementCounts = AgreementCounts()
+    counts: AgreementCounts = field(default_factory=AgreementCounts)
     pieces: Mapping[str, Mapping[int, NDArray[Any]]] = field(default_factory=dict)
 
     def __add__(self, other: Partial) -> Partial:
@@ -57,9 +57,7 @@ class Partial:
                 )
             ]
         }
-        arrays = {
-            f"{name}@{start}": piece for name, starts in self.pieces.items() for start, piece in starts.items()
-        }
+        arrays = {f"{name}@{start}": piece for name, starts in self.pieces.items() for start, piece in starts.items()}
         buffer = io.BytesIO()
         np.savez(buffer, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)  # type: ignore[arg-type]
         return buffer.getvalue()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from workers.environment import from_environment
 
@@ -36,8 +39,8 @@ class SpaceCache:
         with self._lock:
             return sum(size for _, size in self._entries.values())
 
-    def get(self, key: Key, size: int, prepare: Callable[[], Space]) -> Space:
-        """Return the space of this key, calling `prepare` unless it is kept; `size` is what it weighs."""
+    def get(self, key: Key, prepare: Callable[[], Space]) -> Space:
+        """Return the space of this key, calling `prepare` unless it is kept."""
         found = self._look_up(key)
         if found is not None:
             return found
@@ -48,7 +51,7 @@ class SpaceCache:
             if found is not None:
                 return found
             space = prepare()
-            self._keep(key, space, size)
+            self._keep(key, space)
             return space
 
     def _look_up(self, key: Key) -> Space | None:
@@ -58,15 +61,21 @@ class SpaceCache:
             self._entries.move_to_end(key)
             return self._entries[key][0]
 
-    def _keep(self, key: Key, space: Space, size: int) -> None:
+    def _keep(self, key: Key, space: Space) -> None:
         with self._lock:
-            self._entries[key] = (space, size)
+            self._entries[key] = (space, weight(space))
             # Threads that still wait hold the lock itself, and will find the entry.
             self._preparing.pop(key, None)
             held = sum(entry for _, entry in self._entries.values())
             while held > self._budget and len(self._entries) > PAIR:
                 _, (_, freed) = self._entries.popitem(last=False)
                 held -= freed
+
+
+def weight(space: Space) -> int:
+    """Bytes of all arrays that a space holds."""
+    values = (getattr(space, field.name) for field in fields(space))
+    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
 
 
 @cache

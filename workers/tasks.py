@@ -133,8 +133,7 @@ def _space(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) 
         except DataError as error:
             raise _problem(error, name, side) from error
 
-    float64_bytes = 8 * staged.rows * staged.columns
-    return space_cache().get((staged.fingerprint, side.distance), float64_bytes, prepare)
+    return space_cache().get((staged.fingerprint, side.distance), prepare)
 
 
 def _load(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> NDArray[Any]:
@@ -190,9 +189,11 @@ def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
             "store smaller integers or floating-point numbers.",
         )
     if isinstance(error, RangeTooWideError):
+        place = "the values" if error.row is None else f"row {stored_row(side, error.row)}"
         return ProblemError(
             "over-limit",
-            f"The values of array {name} span too wide a range for float64 distances ({error}): rescale it.",
+            f"In array {name}, {place} span {error.binades} powers of two, more than distances in float64 can "
+            f"hold ({error.limit}): rescale columns, or set negligible values to zero.",
         )
     raise error
 

@@ -1,99 +1,17 @@
-"""A real service in its own process, driven over HTTP: what these tests share."""
+"""Fixtures: the real arrays below a data root, and services on it."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
-
-from service.client import Client
+from service_process import DATA, ServiceProcess
 from workers.importing import import_npy
 from workers.references import Root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-DATA = Path(__file__).parents[1] / "data"
-TEXT = {"x": "lab:text_L6_f32", "y": "lab:text_L3_f16"}
-
-
-def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    """Poll a condition until it holds; fail, saying what was waited for, when it does not in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"waited {seconds} s in vain for {what}")
-        time.sleep(0.02)
-
-
-class ServiceProcess:
-    """`ordsim serve` as a child process, on one state directory, startable again after it was killed."""
-
-    def __init__(self, state: Path, root: Path, **settings: str) -> None:
-        self.state = state
-        self.address = state / "address"
-        self.log = state / "service.log"
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("ORDSIM_")},
-            **{f"ORDSIM_{name.upper()}": value for name, value in settings.items()},
-        }
-        self.command = [
-            *(str(Path(sys.executable).with_name("ordsim")), "serve", "--port", "0"),
-            *("--state-dir", str(state), "--root", f"lab={root}"),
-        ]
-        self.process: subprocess.Popen[bytes] | None = None
-        self.url = ""
-
-    def start(self) -> Client:
-        """Start the service, wait until it is ready for work, and return a client of it."""
-        self.state.mkdir(exist_ok=True)
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(self.command, env=self.environment, stdout=log, stderr=log)
-        wait_until(lambda: self._listening() is not None, 60, "the service's address")
-        self.url = self._listening() or ""
-        client = Client(self.url)
-        wait_until(client.ready, 120, "the service to be ready")
-        return client
-
-    def _listening(self) -> str | None:
-        assert self.process is not None
-        if self.process.poll() is not None:
-            pytest.fail(f"the service ended with {self.process.returncode}:\n{self.log.read_text()}")
-        words = self.log.read_text().split()
-        return next((word for word in words if word.startswith("http://127.0.0.1:")), None)
-
-    def workers(self) -> list[psutil.Process]:
-        """The Dask worker processes of this service."""
-        assert self.process is not None
-        found = []
-        for child in psutil.Process(self.process.pid).children(recursive=True):
-            command = " ".join(child.cmdline())
-            if "spawn_main" in command:
-                found.append(child)
-        return found
-
-    def kill(self) -> list[psutil.Process]:
-        """kill -9; returns the worker processes that it had."""
-        assert self.process is not None
-        workers = self.workers()
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        return workers
-
-    def stop(self) -> int:
-        """Ask it to end, as a process manager would; returns its exit code."""
-        assert self.process is not None
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
@@ -119,10 +37,3 @@ def start_service(tmp_path: Path, lab: Path) -> Iterator[Callable[..., ServicePr
     for service in made:
         if service.process is not None and service.process.poll() is None:
             service.stop()
-
-
-@contextmanager
-def timer() -> Iterator[Callable[[], float]]:
-    """Seconds since the block began."""
-    begin = time.monotonic()
-    yield lambda: time.monotonic() - begin

@@ -8,16 +8,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-
-from tests.e2e.conftest import TEXT, wait_until
-from tests.e2e.test_real_embeddings import EXACT, check_counts
+from reference_counts import EXACT, check_counts
+from service_process import TEXT, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from service_process import ServiceProcess
+
     from service.client import Client
-    from tests.e2e.conftest import ServiceProcess
 
 # Long enough to be caught in the middle, short enough for a test: some seconds on two cores.
 LONG = [EXACT, {"measure": "qsi", "method": "sampled", "samples": 4_000_000}]
@@ -103,7 +103,7 @@ def test_a_second_service_leaves_the_state_directory_alone(start_service: Callab
         second.state = first.state
         second.command[second.command.index("--state-dir") + 1] = str(first.state)
         second.log = first.state / "second.log"
-        with pytest.raises(pytest.fail.Exception, match="(?i)already|another|in use"):
+        with pytest.raises(pytest.fail.Exception, match=r"(?i)already|another|in use"):
             second.start()
         assert first.process is not None
         os.kill(first.process.pid, 0)

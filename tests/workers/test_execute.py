@@ -38,10 +38,13 @@ async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
             await asyncio.sleep(0.005)
 
 
-async def nothing_runs(cluster: Cluster) -> bool:
-    """Whether no worker has a task and no task waits for one."""
-    processing = await cluster.client.processing()
-    return not any(processing.values()) and not await cluster.client.run_on_scheduler(count_tasks)
+async def until_nothing_runs(cluster: Cluster) -> None:
+    """Wait until no worker has a task and the scheduler knows of none, waiting ones included."""
+    async with asyncio.timeout(10):
+        while any((await cluster.client.processing()).values()) or await cluster.client.run_on_scheduler(
+            count_tasks
+        ):
+            await asyncio.sleep(0.01)
 
 
 def count_tasks(dask_scheduler: Any) -> int:
@@ -125,9 +128,9 @@ async def test_the_first_failure_ends_the_refill_and_comes_after_the_results_tha
     consumer = asyncio.create_task(consume())
     await until(lambda: len(begun) == 3)
     gates[1].set()
-    await asyncio.sleep(0)
-    gates[0].set()
     gates[2].set()
+    await until(lambda: received == [2])
+    gates[0].set()
     with pytest.raises(ValueError, match="failure of 1"):
         await consumer
     assert begun == [0, 1, 2]
@@ -172,9 +175,7 @@ async def test_every_task_runs_once_and_nothing_is_kept(cluster: Cluster, tmp_pa
     assert await collect(start(cluster, [probe(tmp_path, i) for i in range(25)])) == list(range(25))
     assert [invocations(tmp_path, i) for i in range(25)] == [1] * 25
     assert not cluster.client.futures
-    async with asyncio.timeout(10):
-        while not await nothing_runs(cluster):
-            await asyncio.sleep(0.01)
+    await until_nothing_runs(cluster)
 
 
 async def test_never_more_futures_than_the_limit(cluster: Cluster, tmp_path: Path) -> None:
@@ -236,7 +237,7 @@ async def test_a_failure_ends_the_other_shards_of_the_job_soon(cluster: Cluster,
         with pytest.raises(ValueError, match="a defect"):
             await collect(start(cluster, tasks))
     assert sum(invocations(tmp_path, i) for i in range(50)) <= 4
-    assert await nothing_runs(cluster)
+    await until_nothing_runs(cluster)
 
 
 async def test_cancelling_ends_running_shards_and_leaves_none(cluster: Cluster, tmp_path: Path) -> None:
@@ -247,7 +248,8 @@ async def test_cancelling_ends_running_shards_and_leaves_none(cluster: Cluster, 
     stop.set()
     async with asyncio.timeout(2):
         assert await running == [0]
-    assert await nothing_runs(cluster)
+    assert not any((await cluster.client.processing()).values())
+    await until_nothing_runs(cluster)
     assert sum(invocations(tmp_path, i) for i in range(20)) <= 7
 
 
@@ -283,9 +285,7 @@ async def test_leaving_the_loop_cancels_the_futures(cluster: Cluster, tmp_path: 
     await results.aclose()
     assert not cluster.client.futures
     release(tmp_path)
-    async with asyncio.timeout(10):
-        while not await nothing_runs(cluster):
-            await asyncio.sleep(0.01)
+    await until_nothing_runs(cluster)
     assert sum(invocations(tmp_path, i) for i in range(5, 9)) == 0
 
 
@@ -335,7 +335,7 @@ class LostClient:
         self.status = "running"
         self.released = 0
 
-    def submit(self, function: Any, task: Any, *, key: str, pure: bool) -> Any:
+    def submit(self, *arguments: Any, key: str, pure: bool) -> Any:
         return LostFuture(self)
 
 

@@ -11,6 +11,4 @@ if TYPE_CHECKING:
 def require_all_comparisons(measure: str, counts: AgreementCounts, expected: int) -> None:
     """Refuse a total to which a shard is missing or was added twice: it would look like any other score."""
     if counts.comparisons != expected:
-        raise RuntimeError(
-            f"{measure}: the shards add up to {counts.comparisons} comparisons instead of {expected}"
-        )
+        raise RuntimeError(f"{measure}: the shards add up to {counts.comparisons} comparisons instead of {expected}")

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from ordsim_core.counts import AgreementCounts
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ordsim_core.counts import AgreementCounts
     from ordsim_core.distances import Space
     from ordsim_core.intervals import Interval
     from workers.partials import Partial

@@ -1,0 +1,72 @@
+"""The application: what belongs together for as long as one service runs."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from service import errors, lock, openapi
+from service.middleware import BodyLimit, RequestContext
+from service.pipeline import Surroundings
+from service.routes import data, health, jobs, processes
+from service.runner import Runner
+from service.services import Services
+from service.store import JobStore, utc_now
+from workers.cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from datetime import datetime
+
+    from service.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> FastAPI:
+    """Build the application. Its lifespan owns the state directory, the store, the cluster and the runner."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with lock.own(settings.state_dir), contextlib.closing(JobStore(settings.database, clock)) as store:
+            async with run_services(settings, store) as services:
+                app.state.services = services
+                yield
+
+    app = FastAPI(
+        title="ordsim",
+        version=openapi.VERSION,
+        summary="How similar are two representations? Ordinal similarity (TSI, QSI) of embeddings in zarr arrays.",
+        lifespan=lifespan,
+        # FastAPI's pages load their scripts from elsewhere; the document itself is at /openapi.json.
+        docs_url=None,
+        redoc_url=None,
+        # A path with a slash too many is another path, not a reason to be sent around.
+        redirect_slashes=False,
+    )
+    for router in (jobs.router, data.router, processes.router, health.router):
+        app.include_router(router)
+    errors.install(app)
+    openapi.install(app)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(RequestContext)  # added last, so outermost
+    return app
+
+
+@contextlib.asynccontextmanager
+async def run_services(settings: Settings, store: JobStore) -> AsyncIterator[Services]:
+    """Run the cluster and the runner on this event loop; the end of both takes a few seconds."""
+    roots = settings.known_roots()
+    settings.staging_directory.mkdir(parents=True, exist_ok=True)
+    cluster = Cluster.embedded(settings.workers, roots, settings.staging_directory, settings.state_dir)
+    async with cluster:
+        around = Surroundings(store, cluster, roots, settings.artifacts_directory, settings.shard_seconds)
+        runner = Runner(around, settings.max_running)
+        await runner.start()
+        try:
+            yield Services(settings, roots, store, cluster, runner)
+        finally:
+            await runner.stop()

@@ -1,0 +1,56 @@
+"""Large outputs: one numpy file each, below the state directory."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+NAME = re.compile(r"(\d{1,2})-([a-z_]{1,40})")
+CSV_ROWS = 4096
+
+
+def name(position: int, what: str) -> str:
+    """Name an artifact after its measure's place in the request."""
+    return f"{position}-{what}"
+
+
+def write(directory: Path, job: str, artifact: str, values: NDArray[Any]) -> None:
+    """Write one artifact: whole and under its name, or not at all."""
+    folder = directory / job
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
+        try:
+            np.save(file, values, allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(folder / f"{artifact}.npy")
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def find(directory: Path, job: str, artifact: str) -> Path | None:
+    """Return the file of an artifact, if there is such a one."""
+    if not NAME.fullmatch(artifact):
+        return None
+    path = directory / job / f"{artifact}.npy"
+    return path if path.is_file() else None
+
+
+def as_csv(path: Path, artifact: str) -> Iterator[str]:
+    """Yield a per-row artifact as text: a header, then each row's position from 0 and its value."""
+    values = np.load(path, mmap_mode="r", allow_pickle=False)
+    yield f"row,{artifact.partition('-')[2]}\n"
+    for start in range(0, len(values), CSV_ROWS):
+        block = values[start : start + CSV_ROWS].tolist()
+        yield "".join(f"{row},{value!r}\n" for row, value in enumerate(block, start))

@@ -1,0 +1,147 @@
+"""`compare`: from two arrays to a report in one call."""
+
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from service.answers import Results
+from service.client import Client
+from service.commands import jobs, options, watching
+from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, tell
+from service.local import Source, locate
+from service.private import PrivateService, PrivateServiceError
+
+X = Annotated[str, typer.Argument(metavar="X", help="First array.")]
+Y = Annotated[str, typer.Argument(metavar="Y", help="Second array, with as many rows.")]
+
+
+def compare(
+    x: X,
+    y: Y,
+    measure: options.Measure = None,
+    distance: options.Distance = None,
+    confidence: options.Confidence = None,
+    seed: options.Seed = None,
+    rows: options.Rows = None,
+    missing_chunks: options.MissingChunks = None,
+    label: options.Label = None,
+    as_json: options.AsJson = False,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            envvar="ORDSIM_URL",
+            metavar="URL",
+            help="Address of the service. [default: a private one, for this call]",
+        ),
+    ] = None,
+    root: options.Root = None,
+    workers: options.Workers = None,
+) -> None:
+    """Compare two arrays and print a report.
+
+    With --url (or ORDSIM_URL), X and Y are root:path, arrays of that service. Without, a private service is
+    started for the call, and X and Y may be local .npy files or .zarr directories; --root and --workers are for it.
+
+    What is measured by default: exact TSI, over every triplet of rows, and sampled QSI, over as many quadruplets as
+    make it wrong by more than 0.001 with a probability of 1% at most.
+    """
+    request = options.request(
+        measure, rows, confidence=confidence, seed=seed, missing_chunks=missing_chunks, label=label
+    )
+    extra = {} if distance is None else {"distance": distance}
+    if url is not None:
+        sides = {name: options.array(text) | extra for name, text in (("x", x), ("y", y))}
+        with options.connect(url) as client:
+            found = _on_service(client, sides | request)
+        jobs.show(found, as_json)
+        return
+    with tempfile.TemporaryDirectory(prefix="ordsim-", ignore_cleanup_errors=True) as scratch:
+        directory = Path(scratch)
+        known = options.roots(root)
+        try:
+            sources = {name: locate(text, name, known, directory / "imported") for name, text in (("x", x), ("y", y))}
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        sides = {name: source.reference | extra for name, source in sources.items()}
+        with _termination_as_exit():
+            found = _on_private_service(directory, known, sources, sides | request, workers)
+    jobs.show(found, as_json, {name: text for name, text in (("x", x), ("y", y)) if Path(text).exists()})
+
+
+def _on_service(client: Client, request: dict[str, Any]) -> Results:
+    status = client.submit(**request)
+    job = status["jobID"]
+    try:
+        final = watching.watch(client, status)
+    except KeyboardInterrupt:
+        tell(f"\nThe job goes on. Watch it again: ordsim watch {job}   Stop it: ordsim cancel {job}")
+        raise typer.Exit(INTERRUPTED) from None
+    watching.require_success(final)
+    return client.results(job)
+
+
+def _on_private_service(
+    directory: Path,
+    known: dict[str, Path],
+    sources: dict[str, Source],
+    request: dict[str, Any],
+    workers: int | None,
+) -> Results:
+    made = dict(source.root for source in sources.values() if source.root is not None)
+    for source in sources.values():
+        if source.npy is not None and source.root is not None:
+            source.root[1].mkdir(parents=True, exist_ok=True)
+    console = Console(stderr=True, highlight=False, markup=False)
+    try:
+        with PrivateService(directory / "state", {**known, **made}, workers) as service:
+            # While the service starts.
+            for source in sources.values():
+                if source.npy is not None:
+                    _import(source, made, console)
+            with console.status("starting a private service") if console.is_terminal else _nothing():
+                client = service.connect()
+            with client:
+                status = client.submit(**request)
+                final = watching.watch(client, status, outage=0)
+                watching.require_success(final)
+                return client.results(status["jobID"])
+    except PrivateServiceError as error:
+        raise CommandError(str(error), JOB_FAILED) from None
+    except KeyboardInterrupt:
+        tell("\nCancelled: the comparison ended with its private service.")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _import(source: Source, roots: dict[str, Path], console: Console) -> None:
+    from service.importing import import_with_progress  # noqa: PLC0415 - brings zarr, for .npy files only
+
+    assert source.npy is not None
+    import_with_progress(source.npy, roots, source.reference["root"], source.reference["path"], console)
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _termination_as_exit() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, so that the private service and its files go."""
+
+    def leave(number: int, _: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,37 @@
+"""`import`: a file becomes an array that a service offers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from service import numerals
+from service.commands import options
+
+
+def import_file(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="A .npy file.")
+    ],
+    target: Annotated[str, typer.Argument(metavar="ROOT:PATH", help="Where it goes.")],
+    root: options.Root = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an array that is there.")] = False,
+) -> None:
+    """Import a .npy file below a root, as a zarr array.
+
+    The directory of the root is given by --root or ORDSIM_ROOTS; a service that offers the same root sees the array
+    at once.
+    """
+    reference = options.array(target)
+    roots = options.roots(root)
+    if reference["root"] not in roots:
+        raise typer.BadParameter(
+            f"the directory of root {reference['root']!r} is not known: add --root {reference['root']}=DIR"
+        )
+    from service.importing import import_with_progress  # noqa: PLC0415 - brings zarr, which takes a while
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    array = import_with_progress(file, roots, reference["root"], reference["path"], console, overwrite=overwrite)
+    shape = " x ".join(numerals.grouped(length) for length in array.shape)
+    print(f"{target}: {shape} {array.dtype}")

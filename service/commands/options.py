@@ -1,0 +1,170 @@
+"""What several commands share: their options, and how a request is read from them."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from service.client import DEFAULT_URL, Client, reference
+
+DEFAULT_MEASURES = ("tsi:exact", "qsi:sampled,epsilon=0.001,delta=0.01")
+KEY_VARIABLE = "ORDSIM_API_KEY"
+ROOTS_VARIABLE = "ORDSIM_ROOTS"
+
+Url = Annotated[str, typer.Option("--url", envvar="ORDSIM_URL", metavar="URL", help="Address of the service.")]
+Job = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the service's JSON instead.")]
+Measure = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        "-m",
+        metavar="MEASURE",
+        help="NAME:METHOD[,OPTION=VALUE...], e.g. tsi:exact,per_anchor=true, qsi:sampled,samples=1e6 or "
+        "tsi:sampled,epsilon=0.001,delta=0.01; repeat it for several. "
+        f"[default: {' and '.join(DEFAULT_MEASURES)}]",
+    ),
+]
+Distance = Annotated[
+    str | None, typer.Option("--distance", metavar="NAME", help="euclidean or cosine. [default: euclidean]")
+]
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        "--confidence",
+        help="Confidence of the intervals. [default: 0.99; for a measure with delta, 1 - delta]",
+    ),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of whatever is drawn. [default: 0]")]
+Rows = Annotated[
+    str | None, typer.Option("--rows", metavar="START:STOP", help="Compare these rows only, STOP excluded.")
+]
+MissingChunks = Annotated[
+    str | None,
+    typer.Option(
+        "--missing-chunks",
+        metavar="POLICY",
+        help="What an absent zarr chunk means: error, or fill with the array's fill value. [default: error]",
+    ),
+]
+Label = Annotated[str | None, typer.Option("--label", help="Free text to find the job by.")]
+Root = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--root",
+        metavar="NAME=DIR",
+        help="A directory with arrays, and its name in root:path; repeat it for several. "
+        'Or ORDSIM_ROOTS, JSON: {"NAME": "DIR"}.',
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        envvar="ORDSIM_WORKERS",
+        metavar="N",
+        help="Worker processes. [default: the number of cores]",
+    ),
+]
+
+
+def connect(url: str = DEFAULT_URL) -> Client:
+    """Make a client with the API key of the environment."""
+    return Client(url, key=os.environ.get(KEY_VARIABLE) or None)
+
+
+def measure(text: str) -> dict[str, Any]:
+    """Read ``tsi:exact,per_anchor=true`` as one entry of a request's measures."""
+    head, *pairs = (part.strip() for part in text.split(","))
+    name, colon, method = head.partition(":")
+    if not name or (colon and not method) or "=" in head:
+        raise typer.BadParameter(f"{text!r}: write NAME:METHOD, e.g. tsi:exact", param_hint="--measure")
+    entry: dict[str, Any] = {"measure": name}
+    if method:
+        entry["method"] = method
+    for pair in pairs:
+        option, equals, written = pair.partition("=")
+        if not (option and equals and written):
+            raise typer.BadParameter(
+                f"{text!r}: {pair!r} is not OPTION=VALUE, e.g. samples=1000000", param_hint="--measure"
+            )
+        if option in entry:
+            raise typer.BadParameter(f"{text!r}: {option} is given twice", param_hint="--measure")
+        entry[option] = value(written)
+    return entry
+
+
+def value(text: str) -> Any:
+    """Read a value as JSON would have it: 1e6 is the integer 1000000, 0.01 a number, true a truth, else text."""
+    if text in ("true", "false", "null"):
+        return {"true": True, "false": False, "null": None}[text]
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if "." not in text and number.is_integer() else number
+
+
+def row_range(text: str) -> dict[str, int]:
+    """Read START:STOP; an empty START is 0."""
+    start, colon, stop = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError(text)
+        return {"start": int(start or 0), "stop": int(stop)}
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: write START:STOP, e.g. 0:1000", param_hint="--rows") from None
+
+
+def named(texts: Sequence[str]) -> dict[str, Path]:
+    """Read each NAME=DIR."""
+    directories: dict[str, Path] = {}
+    for text in texts:
+        name, equals, directory = text.partition("=")
+        if not (name and equals and directory):
+            raise typer.BadParameter(f"{text!r}: write NAME=DIR, e.g. lab=/data/lab", param_hint="--root")
+        if name in directories:
+            raise typer.BadParameter(f"{name} is given twice", param_hint="--root")
+        directories[name] = Path(directory)
+    return directories
+
+
+def roots(texts: Sequence[str] | None) -> dict[str, Path]:
+    """Directories of the data roots: those given, else those of the environment."""
+    if texts:
+        return named(texts)
+    written = os.environ.get(ROOTS_VARIABLE)
+    if not written:
+        return {}
+    try:
+        return {name: Path(directory) for name, directory in json.loads(written).items()}
+    except (ValueError, AttributeError, TypeError):
+        raise typer.BadParameter(f'{written!r} is not JSON like {{"NAME": "DIR"}}', param_hint=ROOTS_VARIABLE) from None
+
+
+def array(text: str) -> dict[str, Any]:
+    """Read root:path."""
+    try:
+        return reference(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def request(
+    measures: Sequence[str] | None,
+    rows: str | None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Read the options that `compare` and `submit` share; what was not given is left to the service."""
+    read: dict[str, Any] = {"measures": [measure(text) for text in measures or DEFAULT_MEASURES]}
+    if rows is not None:
+        read["rows"] = row_range(rows)
+    return read | {name: field for name, field in fields.items() if field is not None}

@@ -1,0 +1,87 @@
+"""How commands end: exit codes, and errors in one or two lines."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.exceptions import TyperException
+
+from service.answers import ServiceError, ServiceUnreachable
+from workers.errors import ProblemError
+
+OK = 0
+JOB_FAILED = 1
+REFUSED = 2
+UNREACHABLE = 3
+INTERRUPTED = 130
+SERVER_ERRORS = 500
+MOST_FAULTS = 5
+
+
+class CommandError(Exception):
+    """A command cannot go on; says why, and with which code it ends."""
+
+    def __init__(self, message: str, code: int = REFUSED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def tell(message: str) -> None:
+    """Print to standard error."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def run(application: Callable[..., Any]) -> int:
+    """Run a command line and return its exit code; whatever is foreseen ends without a traceback."""
+    try:
+        return int(application(prog_name="ordsim", standalone_mode=False) or OK)
+    except TyperException as error:
+        if error.format_message():  # none when the help was printed instead
+            tell(_usage(error))
+        return error.exit_code
+    except typer.Abort:
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except CommandError as error:
+        tell(f"ordsim: {error}")
+        return error.code
+    except ServiceError as error:
+        tell(f"ordsim: {problem(error)}")
+        return REFUSED if error.status < SERVER_ERRORS else UNREACHABLE
+    except ServiceUnreachable as error:
+        tell(f"ordsim: {error}. Is it running? `ordsim serve` starts one; --url or ORDSIM_URL says where it is.")
+        return UNREACHABLE
+    except ProblemError as error:
+        tell(f"ordsim: {error.detail} ({error.slug})")
+        return REFUSED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python would complain once more when it closes it.
+        sys.stdout = sys.stderr
+        return OK
+    except OSError as error:
+        tell(f"ordsim: {error}")
+        return REFUSED
+
+
+def problem(error: ServiceError) -> str:
+    """Say in one line what went wrong, and in one more for each fault of the request."""
+    head = f"{error.title}: {error.detail}" if error.detail else error.title
+    lines = [f"{head} ({error.slug})"]
+    if error.status >= SERVER_ERRORS and error.request_id:
+        lines[0] += f" [request {error.request_id}]"
+    for fault in error.errors[:MOST_FAULTS]:
+        detail = fault.get("detail", "")
+        # A single fault is often what the detail says already.
+        said = f": {detail}" if detail and detail not in error.detail else ""
+        lines.append(f"  {fault.get('pointer') or 'the request'}{said}")
+    if len(error.errors) > MOST_FAULTS:
+        lines.append(f"  and {len(error.errors) - MOST_FAULTS} more")
+    return "\n".join(lines)
+
+
+def _usage(error: TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "ordsim"
+    return f"{path}: {error.format_message()}\nTry: {path} --help"

@@ -1,0 +1,58 @@
+"""`serve`: run the service here."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from service.commands import options
+
+
+def serve(
+    host: Annotated[
+        str | None,
+        typer.Option("--host", envvar="ORDSIM_HOST", help="Loopback address to listen on. [default: 127.0.0.1]"),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", min=0, max=65535, envvar="ORDSIM_PORT", help="0 picks a free one. [default: 8000]"),
+    ] = None,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--state-dir",
+            metavar="DIR",
+            envvar="ORDSIM_STATE_DIR",
+            help="Job store, staged copies and artifacts; one service owns it. [default: .ordsim]",
+        ),
+    ] = None,
+    root: options.Root = None,
+    workers: options.Workers = None,
+    shard_seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--shard-seconds",
+            envvar="ORDSIM_SHARD_SECONDS",
+            help="About how long one piece of work takes. [default: 0.5]",
+        ),
+    ] = None,
+    max_running: Annotated[
+        int | None,
+        typer.Option("--max-running", envvar="ORDSIM_MAX_RUNNING", help="Jobs that run at once. [default: 4]"),
+    ] = None,
+    ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
+) -> None:
+    """Run the service and its workers here, until Ctrl-C."""
+    from service.serving import run  # noqa: PLC0415 - the service brings Dask, zarr and FastAPI, which take a while
+
+    given: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "state_dir": state_dir,
+        "workers": workers,
+        "shard_seconds": shard_seconds,
+        "max_running": max_running,
+    }
+    if root:
+        given["roots"] = {name: str(directory) for name, directory in options.named(root).items()}
+    raise typer.Exit(run({name: value for name, value in given.items() if value is not None}, ends_with_stdin))

@@ -1,0 +1,42 @@
+"""One service per state directory: two would run the same jobs."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class StateDirectoryInUseError(RuntimeError):
+    """Another service works on the state directory."""
+
+
+@contextlib.contextmanager
+def own(directory: Path) -> Iterator[None]:
+    """Hold the state directory, making it if need be; the lock goes with the process, however it ends.
+
+    Raises
+    ------
+    StateDirectoryInUseError
+        Naming the process that holds it.
+    """
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (directory / "service.lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise StateDirectoryInUseError(
+                f"the state directory {directory} is already in use by another service (process {holder}): stop that "
+                "one, or choose another directory with --state-dir"
+            ) from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield

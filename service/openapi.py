@@ -1,0 +1,57 @@
+"""The OpenAPI document: every operation says which problems it may answer with, and in which media type."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from service import documents
+from service.errors import MEDIA_TYPE
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+VERSION = version("ordsim")
+
+DESCRIPTIONS = {
+    400: "The body is not JSON",
+    404: "There is no such thing",
+    409: "Not in this state of the job",
+    410: "Gone",
+    413: "The body is too large",
+    422: "The request is not valid, or its data is not",
+    500: "The service failed",
+    503: "Not available now",
+    507: "No space left",
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the problems of one route: those named, and 500, which every route may have."""
+    return {status: {"model": documents.Problem, "description": DESCRIPTIONS[status]} for status in (*statuses, 500)}
+
+
+def install(app: FastAPI) -> None:
+    """Give the application a document in which problems have their own media type."""
+    generate = app.openapi
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            found = generate()
+            for path in found["paths"].values():
+                for operation in path.values():
+                    _mend(operation)
+            # The framework's own form of a validation error, which is never sent.
+            for name in ("HTTPValidationError", "ValidationError"):
+                found["components"]["schemas"].pop(name, None)
+            app.openapi_schema = found
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]
+
+
+def _mend(operation: dict[str, Any]) -> None:
+    for status, response in operation["responses"].items():
+        content = response.get("content", {})
+        if status.isdecimal() and int(status) >= 400 and "application/json" in content:
+            response["content"] = {MEDIA_TYPE: content["application/json"]}

@@ -1,0 +1,247 @@
+"""Results as a person reads them in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from service import numerals, sentences
+from service.scale import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import IO
+
+    from rich.console import RenderableType
+
+    from service.answers import Result, Results
+
+WIDEST = 100
+NARROW = 72
+FINGERPRINT_DIGITS = 12
+KINDS = {
+    "concordant": "same order",
+    "discordant": "opposite order",
+    "tiedBoth": "tied in both",
+    "tiedX": "tied in x only",
+    "tiedY": "tied in y only",
+}
+INTERVALS = {
+    "population": "for more rows like these",
+    "jackknife": "for more rows like these",
+    "arithmetic": "for exact arithmetic",
+}
+"""What an interval speaks of, where that is not the score over all comparisons."""
+PACKAGES_FIRST = ("ordsim", "python")
+
+
+def print_report(results: Results, names: Mapping[str, str] | None = None, stream: IO[str] | None = None) -> None:
+    """Print a report: coloured on a terminal, plain elsewhere.
+
+    Parameters
+    ----------
+    results : Results
+    names : mapping or None
+        What to call x and y, instead of root and path.
+    stream : file or None
+        Standard output if None.
+    """
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    console.print(render(results, names), width=min(console.width, WIDEST))
+
+
+def render(results: Results, names: Mapping[str, str] | None = None) -> RenderableType:
+    """Lay out a report, as something rich can print."""
+    parts: list[RenderableType] = [
+        _rule(f"ordsim, job {results.job}", "bold"),
+        _indented(_inputs(results.json["inputs"], names or {})),
+        _indented(Text(_rows(results.json["inputs"]))),
+    ]
+    for result in results:
+        parts += [Text(), _rule(sentences.title(result), "bold cyan"), *_measure(result)]
+    if results.warnings:
+        parts += [Text(), _rule("Worth knowing", "bold yellow"), _indented(_warnings(results.warnings))]
+    parts += [Text(), _indented(_provenance(results.json.get("provenance") or {}))]
+    return Group(*parts)
+
+
+def _rule(title: str, style: str) -> RenderableType:
+    return Rule(Text(title, style=style), align="left", style="dim")
+
+
+def _indented(what: RenderableType) -> RenderableType:
+    return Padding(what, (0, 0, 0, 2), expand=False)
+
+
+def _grid(*columns: str) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for justify in columns:
+        table.add_column(justify=justify, overflow="fold")  # type: ignore[arg-type]
+    return table
+
+
+def _inputs(inputs: Mapping[str, Any], names: Mapping[str, str]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("")
+    table.add_column("array", overflow="fold")
+    for heading in ("shape", "values", "distance", "sha256"):
+        table.add_column(heading, overflow="fold")
+    for name in ("x", "y"):
+        side = inputs[name]
+        values = str(side.get("dtype", ""))
+        if side.get("exactness") == "integer" and values.startswith("float"):
+            values += ", whole"
+        digits = str(side.get("fingerprint", "")).rpartition(":")[2]
+        table.add_row(
+            Text(name, style="bold"),
+            Text(names.get(name, f"{side.get('root')}:{side.get('path')}"), style="bold"),
+            " x ".join(numerals.grouped(length) for length in side.get("shape", ())),
+            values,
+            str(side.get("distance", "")),
+            Text(digits[:FINGERPRINT_DIGITS], style="dim"),
+        )
+    return table
+
+
+def _rows(inputs: Mapping[str, Any]) -> str:
+    """Say which rows took part and what was left out."""
+    rows = inputs["n"]
+    lengths = {inputs[name]["shape"][0] for name in ("x", "y") if inputs[name].get("shape")}
+    if lengths <= {rows}:
+        said = [f"All {numerals.grouped(rows)} rows were compared, row i of x with row i of y."]
+    else:
+        of = " and ".join(numerals.grouped(length) for length in sorted(lengths))
+        chosen = [inputs[name].get("rows") or {} for name in ("x", "y")]
+        ranges = [f"{part['start']}:{part['stop']}" for part in chosen if {"start", "stop"} <= part.keys()]
+        which = f", {' with '.join(dict.fromkeys(ranges))}" if ranges else ""
+        said = [f"{numerals.grouped(rows)} of {of} rows were compared{which}, in order."]
+    for what in ("rows", "columns"):
+        dropped = inputs.get(f"{what}Dropped") or {}
+        said += [f"{count} {what} of {name} were left out." for name, count in dropped.items() if count]
+    prints = [inputs[name].get("fingerprint") for name in ("x", "y")]
+    if prints[0] and prints[0] == prints[1]:
+        said.append("x and y hold the same values, bit for bit.")
+    return " ".join(said)
+
+
+def _measure(result: Result) -> Iterator[RenderableType]:
+    if result.score is None:
+        yield _indented(Text(f"no score: {result.reason or 'no reason was given'}", style="bold yellow"))
+    else:
+        yield _indented(_headline(result))
+        if sentence := sentences.meaning(result):
+            yield _indented(Text(sentence))
+        baseline, maximum = result.json.get("baseline"), result.json.get("attainableMaximum")
+        if baseline is not None and maximum is not None and maximum - baseline >= 1e-12:
+            yield Text()
+            yield _indented(Scale(result.score, baseline, maximum, result.interval("sampling")))
+    facts = _grid("left", "left")
+    for label, fact in _facts(result):
+        facts.add_row(Text(label, style="dim"), fact)
+    if facts.row_count:
+        yield Text()
+        yield _indented(facts)
+
+
+def _headline(result: Result) -> Text:
+    assert result.score is not None  # `_measure` asked
+    line = Text()
+    line.append(numerals.score(result.score, result.deficit), style="bold green")
+    if result.deficit is not None:
+        line.append("   deficit ", style="dim")
+        line.append(numerals.deficit(result.deficit))
+    return line
+
+
+def _facts(result: Result) -> Iterator[tuple[str, RenderableType]]:
+    """Label and value of each line below the sentence."""
+    intervals = [(kind, interval) for kind, interval in (result.json.get("intervals") or {}).items() if interval]
+    if intervals:
+        yield "interval" if len(intervals) == 1 else "intervals", _intervals(intervals)
+    counts = result.counts
+    if counts:
+        yield "comparisons", Text(_made(counts))
+        if counts.get("comparisons"):
+            yield "", _counts(counts)
+    precision = (result.json.get("precision") or {}).get("used")
+    if precision:
+        yield "precision", Text(sentences.PRECISIONS.get(precision, precision))
+    if result.json.get("artifacts"):
+        yield "artifacts", Text(", ".join(result.json["artifacts"]))
+
+
+def _made(counts: Mapping[str, int]) -> str:
+    made, population = counts.get("comparisons", 0), counts.get("population")
+    if population is None:
+        return numerals.grouped(made)
+    if made == population:
+        return f"{numerals.grouped(made)}, all there are ({numerals.rounded(made)})"
+    return f"{numerals.grouped(made)} drawn of {numerals.grouped(population)} ({numerals.rounded(population)})"
+
+
+def _counts(counts: Mapping[str, int]) -> RenderableType:
+    table = _grid("left", "right", "right")
+    for kind, label in KINDS.items():
+        count = counts.get(kind, 0)
+        if count or not kind.startswith("tied"):
+            share = numerals.percent(count / counts["comparisons"])
+            table.add_row(label, numerals.grouped(count), Text(share, style="dim"))
+    if not any(counts.get(kind) for kind in KINDS if kind.startswith("tied")):
+        table.add_row("tied", "none", "")
+    return table
+
+
+def _intervals(intervals: list[tuple[str, Mapping[str, Any]]]) -> RenderableType:
+    table = _grid("left", "left")
+    for kind, interval in intervals:
+        low, high = interval.get("low"), interval.get("high")
+        if low is None or high is None:
+            table.add_row(Text("none"), Text(str(interval.get("reason") or "no reason was given")))
+            continue
+        method = str(interval.get("method") or kind)
+        if method == "none-exact":
+            table.add_row(Text(f"{low:.6f}"), Text(f"{sentences.METHODS[method]}; nothing was sampled"))
+            continue
+        said = [sentences.METHODS.get(method, method)]
+        if interval.get("confidence") is not None:
+            said.append(f"{numerals.share(interval['confidence'])} confidence")
+        if kind in INTERVALS:
+            said.append(INTERVALS[kind])
+        if interval.get("rigorous") is False:
+            said.append("approximate")
+        table.add_row(Text(f"{low:.6f} to {high:.6f}"), Text(", ".join(said)))
+    return table
+
+
+def _warnings(warnings: list[dict[str, str]]) -> RenderableType:
+    table = _grid("left", "left")
+    for warning in warnings:
+        text = Text(str(warning.get("detail", "")))
+        text.append(f"  ({warning.get('code')})", style="dim")
+        table.add_row(Text("!", style="bold yellow"), text)
+    return table
+
+
+def _provenance(provenance: Mapping[str, Any]) -> RenderableType:
+    """One dim paragraph: what is needed to get the same again."""
+    said = []
+    if provenance.get("seed") is not None:
+        said.append(f"seed {provenance['seed']}")
+    workers = provenance.get("workers")
+    if workers is not None:
+        number = workers if isinstance(workers, int) else len(workers)
+        said.append("1 worker" if number == 1 else f"{number} workers")
+    said += [
+        f"{name} {numerals.duration(seconds)}"
+        for name, seconds in (provenance.get("timings") or {}).items()
+        if isinstance(seconds, int | float)
+    ]
+    versions = provenance.get("versions") or {}
+    names = sorted(versions, key=lambda name: (name not in PACKAGES_FIRST, name))
+    said += [f"{name} {versions[name]}" for name in names]
+    return Text(" · ".join(said), style="dim")

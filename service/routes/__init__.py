@@ -1,0 +1,1 @@
+"""The paths of the service, a module for each kind of resource."""

@@ -1,0 +1,72 @@
+"""The catalogue: what can be computed, with which options and limits."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from fastapi.responses import JSONResponse
+
+from service import documents, schemas
+from service.errors import HttpProblem
+from service.middleware import BODY_LIMIT
+from service.openapi import VERSION, problems
+from workers.measures import registry
+
+router = APIRouter(prefix="/v1/processes", tags=["processes"])
+
+COMPARE = {
+    "id": "compare",
+    "title": "Compare two representations",
+    "description": "How far the order of distances between rows agrees in two arrays of embeddings of the same inputs.",
+    "version": VERSION,
+    "jobControlOptions": ["async-execute", "dismiss"],
+    "links": [{"rel": "self", "href": "/v1/processes/compare", "type": "application/json"}],
+}
+
+
+@router.get(
+    "",
+    operation_id="list_processes",
+    summary="List what can be computed",
+    response_model=documents.Processes,
+    responses=problems(),
+)
+async def list_processes() -> JSONResponse:
+    """List the processes."""
+    link = {"rel": "self", "href": "/v1/processes", "type": "application/json"}
+    return JSONResponse({"processes": [COMPARE], "links": [link]})
+
+
+@router.get(
+    "/{process}",
+    operation_id="describe_process",
+    summary="Describe one process",
+    response_model=documents.Process,
+    responses=problems(404, 422),
+)
+async def describe_process(process: Annotated[str, Path(max_length=64)]) -> JSONResponse:
+    """Describe a process: the schema of its request, its measures with their options, its limits."""
+    if process != COMPARE["id"]:
+        raise HttpProblem("not-found", "There is no process of this name. GET /v1/processes lists them.")
+    return JSONResponse(
+        {
+            **COMPARE,
+            "inputs": schemas.JobRequest.model_json_schema(),
+            "measures": [_measure(measure) for measure in registry.all_measures()],
+            "limits": {
+                "measures": schemas.MEASURES_LIMIT,
+                "bodyBytes": BODY_LIMIT,
+                "seed": schemas.SEED_LIMIT - 1,
+            },
+        }
+    )
+
+
+def _measure(measure: Any) -> dict[str, Any]:
+    return {
+        "measure": measure.measure,
+        "method": measure.method,
+        "title": measure.title,
+        "minimumRows": measure.minimum_rows,
+        "default": schemas.DEFAULT_METHODS.get(measure.measure) == measure.method,
+        "options": measure.options.model_json_schema(),
+    }

@@ -1,0 +1,157 @@
+"""The supervisor: takes accepted jobs from the store, runs a few at once, and cancels what is to be cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from typing import TYPE_CHECKING
+
+from service import errors
+from service.pipeline import Pipeline
+from service.states import StoreError
+from workers.errors import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from service.pipeline import Surroundings
+    from service.records import Job
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
+"""How often the supervisor looks for itself, if nobody wakes it."""
+
+CLUSTER_SECONDS = 5.0
+DRAIN_SECONDS = 3.0
+"""Time that running shards have when the service stops; a tile of work is far shorter."""
+
+
+class Runner:
+    """Runs jobs until it is stopped. `wake`, `announce` and the attribute `workers` may be used from any thread."""
+
+    def __init__(self, around: Surroundings, max_running: int) -> None:
+        self._around = around
+        self._store = around.store
+        self._max_running = max_running
+        self._wake = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._supervisor: asyncio.Task[None] | None = None
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._stops: dict[str, asyncio.Event] = {}
+        self._waiting: dict[str, list[asyncio.Event]] = {}
+        self._closing = False
+        self.workers = 0
+
+    async def start(self) -> None:
+        """Take up what an earlier service left unfinished, and begin."""
+        self._loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self._store.recover)
+        self._supervisor = asyncio.create_task(self._supervise())
+
+    async def stop(self) -> None:
+        """End soon: running jobs stay in the store as they are, and go on at the next start."""
+        self._closing = True
+        if self._supervisor is not None:
+            self._supervisor.cancel()
+            await asyncio.gather(self._supervisor, return_exceptions=True)
+        for stop in self._stops.values():
+            stop.set()
+        tasks = list(self._running.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def wake(self) -> None:
+        """Make the supervisor look at the store now: a job was submitted or cancelled."""
+        self._from_any_thread(self._wake.set)
+
+    def announce(self, job: str) -> None:
+        """Tell those who wait for the job that it is final."""
+
+        def tell() -> None:
+            for event in self._waiting.get(job, ()):
+                event.set()
+
+        self._from_any_thread(tell)
+
+    @contextlib.contextmanager
+    def expecting(self, job: str) -> Iterator[asyncio.Event]:
+        """Give an event that is set when the job becomes final from now on."""
+        event = asyncio.Event()
+        self._waiting.setdefault(job, []).append(event)
+        try:
+            yield event
+        finally:
+            self._waiting[job].remove(event)
+            if not self._waiting[job]:
+                del self._waiting[job]
+
+    def _from_any_thread(self, function: Callable[[], None]) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function)
+
+    async def _supervise(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                await self._look()
+            except Exception:
+                # The queue must outlive a full disk or a lost scheduler: look again at the next tick.
+                log.exception("the supervisor could not look after the queue")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), TICK_SECONDS)
+
+    async def _look(self) -> None:
+        self.workers = await self._count_workers()
+        for job in await asyncio.to_thread(self._store.cancelled):
+            if job in self._stops:
+                self._stops[job].set()
+        while self.workers and len(self._running) < self._max_running:
+            claimed = await asyncio.to_thread(self._store.claim)
+            if claimed is None:
+                break
+            self._stops[claimed.id] = asyncio.Event()
+            self._running[claimed.id] = asyncio.create_task(self._run(claimed))
+
+    async def _count_workers(self) -> int:
+        try:
+            return await asyncio.wait_for(self._around.cluster.worker_count(), CLUSTER_SECONDS)
+        except (OSError, TimeoutError, RuntimeError) as error:
+            log.warning("the cluster does not answer: %s", error)
+            return 0
+
+    async def _run(self, job: Job) -> None:
+        """Run one job to its end, whatever that is."""
+        about = {"job": job.id, "attempt": job.attempt}
+        log.info("job %s starts", job.id, extra=about)
+        try:
+            finished = await Pipeline(job, self._around, self._stops[job.id]).run()
+            if not finished and not self._closing:
+                await asyncio.to_thread(self._store.dismiss, job.id)
+            log.info("job %s ends", job.id, extra=about)
+        except ProblemError as error:
+            log.warning("job %s failed: %s", job.id, error, extra=about)
+            await self._fail(job, error)
+        except Exception:
+            log.exception("job %s failed", job.id, extra=about)
+            detail = f"The service failed on this job. Its log has the reason under job {job.id}."
+            await self._fail(job, ProblemError("internal", detail, "system"))
+        finally:
+            self._running.pop(job.id, None)
+            self._stops.pop(job.id, None)
+            self.announce(job.id)
+            self._wake.set()
+
+    async def _fail(self, job: Job, error: ProblemError) -> None:
+        if self._closing:
+            return  # what breaks while the cluster is taken down says nothing about the job
+        problem = errors.of_error(error, instance=f"/v1/jobs/{job.id}", request_id=job.request_id)
+        try:
+            await asyncio.to_thread(self._store.fail, job.id, problem)
+        except (StoreError, sqlite3.Error):
+            log.exception("job %s could not be marked as failed", job.id)

@@ -1,0 +1,32 @@
+"""What routes work with, and how they get hold of it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from service.runner import Runner
+from service.settings import Settings
+from service.store import JobStore
+from workers.cluster import Cluster
+from workers.references import Roots
+
+
+@dataclass(frozen=True)
+class Services:
+    """The parts of one running service."""
+
+    settings: Settings
+    roots: Roots
+    store: JobStore
+    cluster: Cluster
+    runner: Runner
+
+
+def get_services(request: Request) -> Services:
+    """Return the services of the application that got the request."""
+    services: Services = request.app.state.services
+    return services
+
+
+Injected = Annotated[Services, Depends(get_services)]

@@ -1,0 +1,129 @@
+"""One service in this process, from the first signal to the last."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from pydantic import ValidationError
+
+from service.app import create_app
+from service.commands.outcome import OK, REFUSED, CommandError
+from service.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NOT_STARTED = 1
+GRACE_SECONDS = 2
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Server(uvicorn.Server):
+    """uvicorn that says where it listens, and for which a signal is an order to end, not a failure."""
+
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+        super().__init__(config)
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then tell the address: it may have been chosen just now."""
+        await super().startup(sockets)
+        if self.started and sockets and not self.should_exit:
+            print(_welcome(self._settings, sockets[0]), flush=True)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take signals as uvicorn does, but do not raise them again at the end: the exit code is to be 0."""
+        before = {number: signal.signal(number, self.handle_exit) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def run(given: Mapping[str, Any], ends_with_stdin: bool = False) -> int:
+    """Serve until a signal comes, and return the exit code.
+
+    Parameters
+    ----------
+    given : mapping
+        Settings of the command line; the environment has the others.
+    ends_with_stdin : bool
+        End when standard input closes, as it does when the process at its other end is gone.
+    """
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        raise CommandError(_explain(error), REFUSED) from None
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    listener = _listen(settings)
+    config = uvicorn.Config(
+        create_app(settings),
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = Server(config, settings)
+    if ends_with_stdin:
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
+    with listener:
+        server.run([listener])
+    return OK if server.started else NOT_STARTED
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        raise CommandError(
+            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}. "
+            "Choose another with --port; 0 picks a free one",
+            NOT_STARTED,
+        ) from None
+
+
+def _welcome(settings: Settings, listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    roots = [f"{name} = {directory}" for name, directory in settings.roots.items()]
+    if not roots:
+        roots = ["none; --root NAME=DIR offers the arrays below a directory"]
+    return "\n".join(
+        [
+            f"ordsim {version('ordsim')} listens on http://{f'[{host}]' if ':' in host else host}:{port}",
+            *(f"  {'roots' if first else '     '}    {line}" for first, line in _marked(roots)),
+            f"  state    {settings.state_dir.resolve()}",
+            f"  workers  {settings.workers}",
+            "Ctrl-C ends it; unfinished jobs go on when it is started again.",
+        ]
+    )
+
+
+def _marked(lines: list[str]) -> Iterator[tuple[bool, str]]:
+    return ((position == 0, line) for position, line in enumerate(lines))
+
+
+def _explain(error: ValidationError) -> str:
+    """Say in one line a setting what is wrong with it."""
+    lines = []
+    for fault in error.errors(include_url=False):
+        name = ".".join(map(str, fault["loc"])).replace("_", "-")
+        lines.append(f"--{name}: {fault['msg'].removeprefix('Value error, ')}")
+    return "\n  ".join(lines)
+
+
+def _end_with_stdin() -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)

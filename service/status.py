@@ -1,0 +1,82 @@
+"""A job's status as it is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from service.states import JobStatus, Phase
+
+if TYPE_CHECKING:
+    from service.records import Job
+
+JSON = "application/json"
+
+
+def status_document(job: Job, workers: int) -> dict[str, Any]:
+    """Build the status of a job; `workers` is how many are connected now."""
+    progress = job.progress
+    return {
+        "jobID": job.id,
+        "process": job.process,
+        "type": "process",
+        "status": job.status.value,
+        "progress": job.percent,
+        "message": message(job, workers),
+        "created": job.created,
+        "started": job.started,
+        "finished": job.finished,
+        "updated": job.updated,
+        "exception": job.exception,
+        "request": job.request,
+        "label": job.label,
+        "tags": job.tags,
+        "ordsim": {
+            "phase": job.phase,
+            "shardsDone": progress.shards_done,
+            "shardsTotal": progress.shards_total,
+            "comparisonsDone": progress.comparisons_done,
+            "comparisonsTotal": progress.comparisons_total,
+            "etaSeconds": eta_seconds(job, workers),
+            "attempt": job.attempt,
+            "workers": workers,
+        },
+        "links": links(job),
+    }
+
+
+def eta_seconds(job: Job, workers: int) -> float | None:
+    """Seconds until the shards are done, if all workers go on as they did; None while nobody can know."""
+    remaining = job.progress.remaining_seconds
+    if job.status is not JobStatus.RUNNING or remaining is None or workers == 0:
+        return None
+    return round(remaining / workers, 1)
+
+
+def links(job: Job) -> list[dict[str, str]]:
+    """Where a job and its results are."""
+    here = f"/v1/jobs/{job.id}"
+    found = [{"rel": "self", "href": here, "type": JSON}]
+    if job.status is not JobStatus.DISMISSED:
+        found.append({"rel": "results", "href": f"{here}/results", "type": JSON})
+    return found
+
+
+def message(job: Job, workers: int) -> str:
+    """Say in a sentence how the job is doing."""
+    if job.status is JobStatus.ACCEPTED:
+        waiting = "for a place in the queue" if workers else "until a worker is connected"
+        return f"Waiting {waiting}."
+    if job.status is JobStatus.SUCCESSFUL:
+        return "Finished; the results are ready."
+    if job.status is JobStatus.FAILED:
+        return f"Failed: {job.exception['detail'] if job.exception else 'the reason is lost.'}"
+    if job.status is JobStatus.DISMISSED:
+        return "Cancelled."
+    if job.cancel_requested:
+        return "Cancelling: waiting for the shards that still run."
+    if job.phase is Phase.STAGE:
+        return "Reading and checking the arrays."
+    if job.phase is Phase.FINISH:
+        return "Adding up the counts."
+    progress = job.progress
+    return f"Counting: {progress.shards_done} of {progress.shards_total} shards are done."

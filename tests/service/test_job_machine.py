@@ -1,0 +1,142 @@
+"""The job store against a model of it, under any order of calls."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import settings
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+
+from ordsim_core.counts import AgreementCounts
+from service.states import IllegalTransitionError, JobStatus, Phase
+from service.store import Filters, JobStore, NewJob
+from workers.measures.protocol import Shard
+from workers.partials import Partial
+
+FINAL = {"successful", "failed", "dismissed"}
+
+
+class JobMachine(RuleBasedStateMachine):
+    """Calls the store, and a dictionary that does the same in the plainest way."""
+
+    jobs = Bundle("jobs")
+
+    @initialize()
+    def open(self) -> None:
+        self.directory = tempfile.TemporaryDirectory()
+        self.store = JobStore(Path(self.directory.name) / "jobs.sqlite3")
+        self.model: dict[str, dict[str, Any]] = {}
+        self.shown: dict[str, int] = {}
+
+    def teardown(self) -> None:
+        self.store.close()
+        self.directory.cleanup()
+
+    def expect(self, job: str, allowed: set[str], to: str, call: Any) -> None:
+        """Make a call that moves a job: it works from the statuses `allowed`, and is refused from all others."""
+        model = self.model[job]
+        try:
+            call()
+        except IllegalTransitionError:
+            assert model["status"] not in allowed
+        else:
+            assert model["status"] in allowed
+            model["status"] = to
+
+    @rule(target=jobs)
+    def submit(self) -> str:
+        job = f"job{len(self.model)}"
+        self.store.submit(NewJob(id=job, process="compare", request={}))
+        self.model[job] = {"status": "accepted", "attempt": 1, "cancel": False, "shards": None, "done": set()}
+        return job
+
+    @rule()
+    def claim(self) -> None:
+        claimed = self.store.claim()
+        waiting = [job for job, model in self.model.items() if model["status"] == "accepted"]
+        assert (claimed.id if claimed else None) == (waiting[0] if waiting else None)
+        if claimed:
+            self.model[claimed.id]["status"] = "running"
+
+    @rule(job=jobs)
+    def cancel(self, job: str) -> None:
+        model = self.model[job]
+        try:
+            found = self.store.cancel(job)
+        except IllegalTransitionError:
+            assert model["status"] in {"successful", "failed"}
+            return
+        if model["status"] == "accepted":
+            model["status"] = "dismissed"
+        if model["status"] == "running":
+            model["cancel"] = True
+        assert found.status == model["status"]
+
+    @rule(job=jobs)
+    def succeed(self, job: str) -> None:
+        self.expect(job, {"running"}, "successful", lambda: self.store.succeed(job, "{}"))
+
+    @rule(job=jobs)
+    def fail(self, job: str) -> None:
+        self.expect(job, {"running", "accepted"}, "failed", lambda: self.store.fail(job, {"detail": ""}))
+
+    @rule(job=jobs)
+    def dismiss(self, job: str) -> None:
+        self.expect(job, {"running", "accepted"}, "dismissed", lambda: self.store.dismiss(job))
+
+    @rule(job=jobs, phase=st.sampled_from(Phase))
+    def enter(self, job: str, phase: Phase) -> None:
+        self.expect(job, {"running"}, "running", lambda: self.store.enter(job, phase))
+
+    @rule(job=jobs, number=st.integers(1, 4))
+    def plan(self, job: str, number: int) -> None:
+        shards = [Shard(index, index, index + 1, 10 + index) for index in range(number)]
+        self.expect(job, {"running"}, "running", lambda: self.store.ledger.plan(job, [shards]))
+        if self.model[job]["status"] == "running" and self.model[job]["shards"] is None:
+            self.model[job]["shards"] = shards
+
+    @rule(job=jobs, shard=st.integers(0, 4))
+    def record(self, job: str, shard: int) -> None:
+        model = self.model[job]
+        planned = model["shards"] is not None and shard < len(model["shards"])
+        taken = self.store.ledger.record(
+            job, 0, shard, Partial(AgreementCounts(concordant=10 + shard)).to_bytes(), 1.0
+        )
+        assert taken == (planned and model["status"] == "running" and shard not in model["done"])
+        if taken:
+            model["done"].add(shard)
+
+    @rule()
+    def restart(self) -> None:
+        self.store.close()
+        self.store = JobStore(Path(self.directory.name) / "jobs.sqlite3")
+        self.store.recover()
+        for model in self.model.values():
+            if model["status"] == "running":
+                model["status"] = "dismissed" if model["cancel"] else "accepted"
+                model["attempt"] += 0 if model["cancel"] else 1
+
+    @invariant()
+    def agrees_with_the_model(self) -> None:
+        if not hasattr(self, "model"):
+            return
+        found, _ = self.store.list(Filters(), 1000)
+        assert [job.id for job in found] == list(reversed(self.model))
+        for job in found:
+            model = self.model[job.id]
+            assert (job.status, job.attempt) == (model["status"], model["attempt"])
+            assert job.progress.shards_done == len(model["done"])
+            assert job.progress.comparisons_done == sum(10 + shard for shard in model["done"])
+            assert job.percent >= self.shown.get(job.id, 0)
+            assert (job.percent == 100) == (job.status is JobStatus.SUCCESSFUL)
+            assert (job.finished is not None) == (job.status in FINAL)
+            self.shown[job.id] = job.percent
+
+
+JobMachine.TestCase.settings = settings(
+    max_examples=30, stateful_step_count=25, deadline=None, derandomize=True
+)
+TestJobMachine = JobMachine.TestCase

@@ -1,0 +1,184 @@
+"""The embedded cluster: that it is closed to others, quiet, and never outlives its process."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+import pytest_asyncio
+from distributed import Client
+
+from workers.cluster import VERSIONED, Cluster, version_differences
+from workers.environment import from_environment
+from workers.preload import is_warm
+from workers.references import Root
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SCRIPT = Path(__file__).with_name("run_cluster.py")
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
+    directory = tmp_path_factory.mktemp("cluster")
+    roots = {"lab": Root("lab", str(directory / "data"))}
+    async with Cluster.embedded(2, roots, directory / "staging", directory / "state") as embedded:
+        await embedded.wait_for_workers()
+        yield embedded
+
+
+async def test_all_workers_are_ready_warm_and_have_one_thread(cluster: Cluster) -> None:
+    assert await cluster.readiness() == []
+    assert await cluster.readiness() == []  # and from what it remembers
+    assert await cluster.worker_count() == 2
+    assert await cluster.threads() == 2
+    assert set((await cluster.client.run(is_warm)).values()) == {True}
+
+
+async def test_workers_know_roots_and_staging_directory(cluster: Cluster) -> None:
+    for environment in (await cluster.client.run(from_environment)).values():
+        assert Path(environment.roots["lab"]).name == "data"
+        assert environment.staging_directory.name == "staging"
+        assert environment.known_roots() == {"lab": Root("lab", environment.roots["lab"])}
+
+
+def process_facts() -> dict[str, Any]:
+    """What a worker process can say of its libraries."""
+    import numba  # noqa: PLC0415 - read inside the worker
+    import zarr  # noqa: PLC0415
+
+    return {
+        "numba threads": numba.config.NUMBA_NUM_THREADS,
+        "numba cache": Path(numba.config.CACHE_DIR).is_dir(),
+        "blas threads": os.environ["OPENBLAS_NUM_THREADS"],
+        "zarr concurrency": zarr.config.get("async.concurrency"),
+        "zarr threads": zarr.config.get("threading.max_workers"),
+    }
+
+
+async def test_workers_are_single_threaded_inside_too(cluster: Cluster) -> None:
+    for facts in (await cluster.client.run(process_facts)).values():
+        assert facts == {
+            "numba threads": 1,
+            "numba cache": True,
+            "blas threads": "1",
+            "zarr concurrency": 4,
+            "zarr threads": 4,
+        }
+
+
+async def test_only_encrypted_connections_on_the_loopback_interface(cluster: Cluster) -> None:
+    address = cluster.client.scheduler.address
+    assert address.startswith("tls://127.0.0.1:")
+    assert all(worker.startswith("tls://127.0.0.1:") for worker in await cluster.worker_threads())
+    for stranger in (address, address.replace("tls://", "tcp://")):
+        with pytest.raises((OSError, TypeError, RuntimeError)):
+            await Client(stranger, asynchronous=True, set_as_default=False, timeout=1)
+
+
+async def test_nothing_is_written_outside_the_state_directory(cluster: Cluster) -> None:
+    assert not Path("dask-scratch-space").exists()
+    assert not Path("dask-worker-space").exists()
+
+
+async def test_workers_pause_for_no_memory_that_is_only_mapped(cluster: Cluster) -> None:
+    for limit in (await cluster.client.run(memory_limit)).values():
+        assert limit is None
+
+
+def memory_limit(dask_worker: Any) -> Any:
+    return dask_worker.memory_manager.memory_limit
+
+
+async def test_readiness_tells_why_not(tmp_path: Path) -> None:
+    cluster = Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state")
+    assert await cluster.readiness() == ["the cluster is not running"]
+    with pytest.raises(RuntimeError, match="not running"):
+        _ = cluster.client
+    async with cluster:
+        (reason,) = await cluster.readiness()
+        assert reason.startswith("no worker is connected yet")
+        await cluster.wait_for_workers()
+        await cluster.client.run(pretend_to_compile)
+        assert await cluster.readiness() == ["1 of 1 workers are still compiling their kernels"]
+    await cluster.close()
+    assert await cluster.readiness() == ["the cluster is not running"]
+
+
+def pretend_to_compile() -> None:
+    from workers import preload  # noqa: PLC0415 - the worker's own module, not a pickled copy
+
+    preload._warm.clear()
+
+
+async def test_versions_of_all_that_matters_are_compared(cluster: Cluster) -> None:
+    versions = await cluster.client.get_versions(packages=list(VERSIONED))
+    assert version_differences(versions) == []
+    for package in VERSIONED:
+        assert versions["client"]["packages"][package] is not None
+        for place in ("scheduler", "workers"):
+            other = copy.deepcopy(versions)
+            named = other[place] if place == "scheduler" else next(iter(other["workers"].values()))
+            named["packages"][package] = "0.0"
+            (difference,) = version_differences(other)
+            assert difference.startswith(f"{package} is 0.0 at ")
+
+
+def run_script(mode: str, directory: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(SCRIPT), mode, str(directory)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+
+
+def alive(process: psutil.Process) -> bool:
+    """Whether it still runs: who is dead but not yet collected by init does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM])
+async def test_no_process_survives_the_death_of_the_one_that_started_it(
+    tmp_path: Path, kill: signal.Signals
+) -> None:
+    with run_script("hold", tmp_path) as process:
+        assert process.stdout is not None
+        line = await asyncio.to_thread(process.stdout.readline)
+        pids = json.loads(line)["pids"].values()
+        family = psutil.Process(process.pid).children(recursive=True)
+        assert len(pids) == 2
+        assert {child.pid for child in family} >= set(pids)
+        process.send_signal(kill)
+        process.wait(30)
+    deadline = time.monotonic() + 30
+    while any(alive(child) for child in family):
+        assert time.monotonic() < deadline, "worker processes outlived the process that started them"
+        await asyncio.sleep(0.05)
+
+
+async def test_start_and_stop_are_silent(tmp_path: Path) -> None:
+    with run_script("stop", tmp_path) as process:
+        output, errors = await asyncio.to_thread(process.communicate, timeout=120)
+    assert process.returncode == 0
+    assert json.loads(output)["reasons"] == []
+    assert errors == ""
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["state"]

@@ -1,0 +1,388 @@
+"""Stage and count tasks, alone and on clusters: one answer, however it is computed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import threading
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import pytest_asyncio
+import zarr
+from shard_functions import KillingShard, count_shard_after_kill, invocations
+
+from ordsim_core import triplets
+from ordsim_core.distances import Distance, prepare
+from workers import cancellation, environment, spaces
+from workers.cancellation import ShardCancelled
+from workers.cluster import Cluster
+from workers.errors import ProblemError
+from workers.execute import execute
+from workers.measures import registry
+from workers.measures.protocol import MeasureOptions, Pair, PairFacts, PairShape
+from workers.measures.qsi_sampled import QsiSampledOptions
+from workers.measures.tsi_exact import TsiExactOptions
+from workers.measures.tsi_sampled import TsiSampledOptions
+from workers.partials import Partial
+from workers.references import Reference, Root, RowRange
+from workers.spaces import SpaceCache, weight
+from workers.tasks import ShardResult, ShardTask, Side, StageTask, count_shard, stage_side
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ROWS = 40
+SHAPE = PairShape(ROWS, 6, 4)
+OPTIONS: tuple[MeasureOptions, ...] = (
+    TsiExactOptions(measure="tsi", method="exact", per_anchor=True),
+    TsiSampledOptions(measure="tsi", method="sampled", samples=4000),
+    QsiSampledOptions(measure="qsi", method="sampled", samples=4000),
+)
+
+
+def arrays() -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(7)
+    x = generator.standard_normal((ROWS, 6)).astype(np.float32)
+    return {"x": x, "y": generator.integers(-2, 3, (ROWS, 4)).astype(np.int8)}
+
+
+def write(directory: Path, name: str, values: np.ndarray) -> None:
+    """Write one array with every chunk present."""
+    array = zarr.create_array(
+        directory / name,
+        shape=values.shape,
+        chunks=(16, values.shape[1]),
+        dtype=values.dtype,
+        overwrite=True,
+        config={"write_empty_chunks": True},
+    )
+    array[:] = values
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("data")
+    for name, values in arrays().items():
+        write(directory, name, values)
+    return directory
+
+
+def side(name: str, distance: Distance = Distance.EUCLIDEAN, rows: RowRange | None = None) -> Side:
+    return Side(Reference("lab", name), distance, rows, "error")
+
+
+def shard_tasks(
+    staged: dict[str, Any], options: MeasureOptions, seconds: float, job: str = "count"
+) -> list[ShardTask]:
+    """All shards of one measure, in an order of no meaning."""
+    shards = registry.find(options.measure, options.method).shards(SHAPE, options, seconds)
+    random.Random(3).shuffle(shards)
+    return [
+        ShardTask(job, 1, 0, side("x"), side("y"), staged["x"], staged["y"], options, shard, 5)
+        for shard in shards
+    ]
+
+
+def total(results: Iterable[ShardResult]) -> Partial:
+    return reduce(add, (Partial.from_bytes(result.blob) for result in results), Partial())
+
+
+@pytest.fixture
+def worker_process(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let this process be a worker, with nothing staged or prepared yet; gives the staging directory."""
+    monkeypatch.setenv("ORDSIM_ROOTS", f'{{"lab": "{data}"}}')
+    monkeypatch.setenv("ORDSIM_STAGING_DIRECTORY", str(tmp_path / "staging"))
+    caches = (environment.from_environment, spaces.space_cache)
+    for cached in caches:
+        cached.cache_clear()
+    yield tmp_path / "staging"
+    for cached in caches:
+        cached.cache_clear()
+
+
+def stage(name: str, job: str = "stage", **options: Any) -> Any:
+    return stage_side(StageTask(job, 1, name, side(name, **options)))  # type: ignore[arg-type]
+
+
+# ---- in this process
+
+
+def test_the_environment_is_read_from_variables(worker_process: Path, data: Path) -> None:
+    known = environment.from_environment()
+    assert known.known_roots() == {"lab": Root("lab", str(data))}
+    assert known.staging_directory == worker_process
+    assert known is environment.from_environment()
+
+
+def test_count_shard_equals_the_core(worker_process: Path) -> None:
+    staged = {name: stage(name) for name in ("x", "y")}
+    (task,) = shard_tasks(staged, OPTIONS[0], 60.0)
+    result = count_shard(task)
+    x, y = (prepare(values, Distance.EUCLIDEAN) for values in arrays().values())
+    block = triplets.exact_block(x, y, 0, ROWS)
+    partial = Partial.from_bytes(result.blob)
+    assert partial.counts == block.counts
+    assert partial.vector("per_anchor").tolist() == block.agreeing.tolist()
+    assert result.seconds > 0
+    assert result.worker == "no worker"
+
+
+def test_a_node_without_the_staged_copy_makes_its_own(worker_process: Path) -> None:
+    staged = {name: stage(name) for name in ("x", "y")}
+    (task,) = shard_tasks(staged, OPTIONS[1], 60.0)
+    expected = count_shard(task)
+    spaces.space_cache.cache_clear()
+    for path in sorted(worker_process.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    assert count_shard(task).blob == expected.blob
+    assert list(worker_process.iterdir())
+
+
+def test_a_node_that_reads_other_values_refuses(worker_process: Path) -> None:
+    staged = {name: stage(name) for name in ("x", "y")}
+    other = replace(staged["y"], fingerprint="sha256:" + "0" * 64, file="0" * 64 + ".npy")
+    (task,) = shard_tasks({**staged, "y": other}, OPTIONS[1], 60.0)
+    with pytest.raises(ProblemError) as caught:
+        count_shard(task)
+    assert (caught.value.slug, caught.value.origin) == ("corrupt-data", "data")
+    assert "Array y changed" in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("values", "distance", "slug", "place"),
+    [
+        (np.array([[1.0, 1], [2, 1], [0, 0], [3, 1]]), Distance.COSINE, "zero-vector", "Row {row} of array y"),
+        (np.array([[1, 2], [3, 4], [2**60 + 1, 5], [1, 1]]), Distance.EUCLIDEAN, "unsupported-dtype", "row {row}"),
+        (np.array([[1.0, 1], [2, 1], [1e300, 1e-300], [3, 1]]), Distance.COSINE, "over-limit", "row {row}"),
+        (np.array([[1.0, 1], [2, 1], [1e300, 1e-300], [3, 1]]), Distance.EUCLIDEAN, "over-limit", "array y"),
+    ],
+)
+@pytest.mark.parametrize("rows", [None, RowRange(1, 4)])
+def test_what_the_core_refuses_is_told_in_stored_rows(
+    worker_process: Path, data: Path, values, distance, slug: str, place: str, rows: RowRange | None
+) -> None:
+    write(data, "bad", values)
+    bad = Side(Reference("lab", "bad"), distance, rows, "error")
+    try:
+        staged = stage_side(StageTask("job", 1, "y", bad))
+        # The array is x as well, under a distance that takes it or is refused after y is not.
+        task = ShardTask("job", 1, 0, side("x"), bad, stage("x"), staged, OPTIONS[1], FIRST, 0)
+        with pytest.raises(ProblemError) as caught:
+            count_shard(task)
+    except ProblemError as problem:  # staging may see it first
+        assert (problem.slug, problem.origin) == (slug, "data")
+    else:
+        assert (caught.value.slug, caught.value.origin) == (slug, "data")
+        assert place.format(row=2) in caught.value.detail
+
+
+FIRST = registry.find("tsi", "sampled").shards(SHAPE, OPTIONS[1], 60.0)[0]
+
+
+def test_a_cancelled_attempt_neither_stages_nor_counts(worker_process: Path) -> None:
+    staged = {name: stage(name) for name in ("x", "y")}
+    (task,) = shard_tasks(staged, OPTIONS[0], 60.0, job="cancelled")
+    cancellation.cancel("cancelled", 1)
+    with pytest.raises(ShardCancelled):
+        count_shard(task)
+    count_shard(replace(task, attempt=2))
+
+
+def test_a_process_remembers_a_bounded_number_of_cancelled_attempts(monkeypatch) -> None:
+    monkeypatch.setattr(cancellation, "REMEMBERED", 3)
+    monkeypatch.setattr(cancellation, "_cancelled", type(cancellation._cancelled)())
+    for job in "abcde":
+        cancellation.cancel(job, 1)
+    cancellation.cancel("c", 1)
+    cancellation.cancel("f", 1)
+    assert [job for job in "abcdef" if cancellation.is_cancelled(job, 1)] == ["c", "e", "f"]
+
+
+def test_logs_say_which_shard_of_which_job(worker_process: Path, caplog: pytest.LogCaptureFixture) -> None:
+    staged = {name: stage(name) for name in ("x", "y")}
+    with caplog.at_level(logging.INFO, logger="workers.tasks"):
+        tasks = shard_tasks(staged, OPTIONS[0], 1e-5, job="logged")
+        count_shard(tasks[0])
+    records = [record for record in caplog.records if record.name == "workers.tasks"]
+    assert [record.message for record in records] == ["counting", "counted"]
+    assert {(r.job, r.attempt, r.position, r.shard) for r in records} == {  # type: ignore[attr-defined]
+        ("logged", 1, 0, tasks[0].shard.index)
+    }
+
+
+# ---- the cache of prepared spaces
+
+
+def space(rows: int) -> Any:
+    return prepare(np.arange(rows * 2, dtype=np.float64).reshape(rows, 2), Distance.EUCLIDEAN)
+
+
+def test_the_cache_keeps_to_its_budget_and_drops_what_was_longest_unused() -> None:
+    made: list[str] = []
+    small = weight(space(10))
+    assert small >= 10 * 2 * 8
+    kept = SpaceCache(budget=3 * small)
+
+    def get(name: str) -> Any:
+        return kept.get((name, Distance.EUCLIDEAN), lambda: made.append(name) or space(10))  # type: ignore[func-returns-value]
+
+    for name in "abcadab":
+        get(name)
+    assert made == ["a", "b", "c", "d", "b"]
+    assert kept.held_bytes == 3 * small
+
+
+def test_the_two_sides_of_a_shard_are_kept_whatever_they_weigh() -> None:
+    kept = SpaceCache(budget=0)
+    made: list[str] = []
+    for name in "xyxyzz":
+        kept.get((name, Distance.EUCLIDEAN), lambda name=name: made.append(name) or space(10))  # type: ignore[misc]
+    assert made == ["x", "y", "z"]
+
+
+def test_the_same_values_under_two_distances_are_two_spaces() -> None:
+    kept = SpaceCache(budget=10**9)
+    values = np.arange(1.0, 9.0).reshape(4, 2)
+    spaces_of = [kept.get(("f", d), lambda d=d: prepare(values, d)) for d in Distance]  # type: ignore[misc]
+    assert [s.distance for s in spaces_of] == list(Distance)
+
+
+def test_threads_that_want_the_same_space_prepare_it_once() -> None:
+    kept = SpaceCache(budget=10**9)
+    made = []
+    begun, go = threading.Event(), threading.Event()
+
+    def slow() -> Any:
+        begun.set()
+        assert go.wait(30)
+        made.append(1)
+        return space(5)
+
+    found: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(kept.get(("f", Distance.EUCLIDEAN), slow)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(30)
+    # Another space does not wait for the one that is being prepared.
+    kept.get(("g", Distance.EUCLIDEAN), lambda: space(5))
+    go.set()
+    for thread in threads:
+        thread.join(30)
+    assert made == [1]
+    assert len({id(one) for one in found}) == 1
+
+
+def test_a_space_that_cannot_be_prepared_is_tried_again() -> None:
+    kept = SpaceCache(budget=10**9)
+
+    def fail() -> Any:
+        raise ValueError("not now")
+
+    with pytest.raises(ValueError, match="not now"):
+        kept.get(("f", Distance.EUCLIDEAN), fail)
+    assert kept.get(("f", Distance.EUCLIDEAN), lambda: space(5)).rows == 5
+
+
+# ---- on clusters
+
+
+@asynccontextmanager
+async def started(workers: int, data: Path, directory: Path) -> AsyncIterator[Cluster]:
+    roots = {"lab": Root("lab", str(data))}
+    async with Cluster.embedded(workers, roots, directory / "staging", directory / "state") as cluster:
+        await cluster.wait_for_workers()
+        yield cluster
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def cluster(data: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
+    async with started(2, data, tmp_path_factory.mktemp("tasks")) as two:
+        yield two
+
+
+async def run(cluster: Cluster, function: Any, tasks: Iterable[Any]) -> list[tuple[Any, Any]]:
+    results = execute(
+        cluster, function, tasks, key=lambda task: f"ordsim-{task.job}", limit=6, stop=asyncio.Event()
+    )
+    return [result async for result in results]
+
+
+async def staged_on(cluster: Cluster) -> dict[str, Any]:
+    tasks = [StageTask("stage", 1, name, side(name)) for name in ("x", "y")]  # type: ignore[arg-type]
+    return {task.name: staged for task, staged in await run(cluster, stage_side, tasks)}
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[MeasureOptions, Partial]:
+    """All totals, computed here in one shard."""
+    x, y = (prepare(values, Distance.EUCLIDEAN) for values in arrays().values())
+    return {
+        options: measure.partial(Pair(x, y), shard, options, 5, lambda: None)
+        for options in OPTIONS
+        for measure in [registry.find(options.measure, options.method)]
+        for shard in measure.shards(SHAPE, options, 1e9)
+    }
+
+
+def check(results: list[tuple[Any, ShardResult]], options: MeasureOptions, expected: Any) -> None:
+    """Compare the total of a run, and let the measure's own check see it."""
+    found = total(result for _, result in results)
+    assert found.counts == expected[options].counts
+    outcome = registry.find(options.measure, options.method).finish(found, PairFacts(SHAPE, False), options, 0.99)
+    for name in outcome.artifacts:
+        assert np.array_equal(found.vector(name), expected[options].vector(name))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+async def test_counts_are_the_same_with_one_and_three_workers(
+    workers: int, data: Path, tmp_path: Path, expected: Any
+) -> None:
+    async with started(workers, data, tmp_path) as other:
+        staged = await staged_on(other)
+        used = set()
+        for options in OPTIONS:
+            results = await run(other, count_shard, shard_tasks(staged, options, 2e-5))
+            check(results, options, expected)
+            used |= {result.worker for _, result in results}
+        assert used <= set(await other.worker_threads())
+        assert len(used) == workers
+
+
+@pytest.mark.parametrize("seconds", [5e-6, 1e-4, 1.0])
+async def test_counts_are_the_same_with_two_workers_and_any_shard_size(
+    cluster: Cluster, seconds: float, expected: Any
+) -> None:
+    staged = await staged_on(cluster)
+    for options in OPTIONS:
+        check(await run(cluster, count_shard, shard_tasks(staged, options, seconds)), options, expected)
+
+
+async def test_counts_are_the_same_when_a_worker_is_killed_in_the_middle(
+    cluster: Cluster, tmp_path: Path, expected: Any
+) -> None:
+    staged = await staged_on(cluster)
+    for options in OPTIONS[:2]:
+        directory = tmp_path / options.method
+        directory.mkdir()
+        shards = [task.shard.index for task in shard_tasks(staged, options, 1e-5)]
+        middle = shards[len(shards) // 2]
+        tasks = [
+            KillingShard(task, str(directory), kills=task.shard.index == middle)
+            for task in shard_tasks(staged, options, 1e-5)
+        ]
+        check(await run(cluster, count_shard_after_kill, tasks), options, expected)
+        assert invocations(directory, middle) == 2
+    await cluster.wait_for_workers()

@@ -1,0 +1,180 @@
+"""Arrays opened for reading: the stored values of some rows, block by block, with every chunk accounted for."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import zarr
+from zarr.storage import LocalStore
+
+from workers import chunks
+from workers.errors import ProblemError
+from workers.references import RowRange, check_matrix, read_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from workers.chunks import StoredFile
+    from workers.metadata import ArrayMetadata
+    from workers.references import Reference, Roots
+
+MissingChunks = Literal["error", "fill"]
+
+BLOCK_BYTES = 64 * 1024**2
+
+
+@dataclass(frozen=True)
+class OpenedArray:
+    """A matrix that was found, checked, and opened.
+
+    Attributes
+    ----------
+    shown : str
+        What errors call it.
+    rows : RowRange
+        The rows that are wanted.
+    filled : int
+        Chunks of these rows that are not stored and stand for the fill value.
+    """
+
+    shown: str
+    directory: Path
+    base: Path
+    metadata: ArrayMetadata
+    rows: RowRange
+    stored: dict[str, StoredFile]
+    filled: int
+    values: zarr.Array[Any]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values in this machine's byte order."""
+        return np.dtype(self.metadata.dtype)
+
+    @property
+    def columns(self) -> int:
+        """Values in a row."""
+        return self.metadata.shape[1]
+
+    def signature(self) -> str:
+        """Digest of the metadata and of the size and time of every file: changes when the array does."""
+        return _signature(self.metadata, self.stored)
+
+    def require_unchanged(self) -> None:
+        """Raise corrupt-data if any file came, went or changed since the array was opened."""
+        if _signature(self.metadata, chunks.stored_files(self.directory, self.base, self.shown)) != self.signature():
+            raise ProblemError(
+                "corrupt-data",
+                f"Array {self.shown} changed while it was read. Let writing finish, then submit the job again.",
+            )
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """Yield the wanted rows as C-contiguous blocks in this machine's byte order, in row order.
+
+        Blocks end where chunks do, so that no chunk is decoded twice, and take about `BLOCK_BYTES`.
+
+        Raises
+        ------
+        ProblemError
+            corrupt-data, naming the chunk that cannot be decoded.
+        """
+        step = self.metadata.files[0]
+        whole = max(1, BLOCK_BYTES // max(1, step * self.columns * self.dtype.itemsize)) * step
+        start = self.rows.start
+        while start < self.rows.stop:
+            stop = min((start // whole + 1) * whole, self.rows.stop)
+            yield np.ascontiguousarray(self._read(start, stop), self.dtype)
+            start = stop
+
+    def _read(self, start: int, stop: int) -> Any:
+        try:
+            return self.values[start:stop]
+        except OSError:
+            raise  # the storage's fault, which may pass
+        except Exception as error:  # whatever a codec raises on bytes that are not its own
+            raise ProblemError(
+                "corrupt-data",
+                f"Array {self.shown}: chunk {self._unreadable(start, stop)} cannot be decoded "
+                f"({type(error).__name__}). Restore the array from its source.",
+            ) from error
+
+    def _unreadable(self, start: int, stop: int) -> str:
+        """Find the first file among these rows that cannot be decoded."""
+        extents = self.metadata.files
+        for coordinates in chunks.wanted_files(self.metadata, RowRange(start, stop)):
+            try:
+                self.values[
+                    tuple(
+                        slice(place * extent, (place + 1) * extent)
+                        for place, extent in zip(coordinates, extents, strict=True)
+                    )
+                ]
+            except Exception:  # as above
+                return chunks.key_of(self.metadata, coordinates)
+        return "unknown"
+
+
+def open_matrix(
+    roots: Roots, reference: Reference, name: str, missing_chunks: MissingChunks, rows: RowRange | None = None
+) -> OpenedArray:
+    """Open a matrix of real numbers for reading.
+
+    Parameters
+    ----------
+    name : str
+        "x" or "y", for errors.
+    missing_chunks : {"error", "fill"}
+        Whether chunks that are not stored are an error or stand for the fill value.
+    rows : RowRange or None
+        Instead of the reference's own.
+
+    Raises
+    ------
+    ProblemError
+        As `references.describe_matrix`, and missing-chunks, or corrupt-data for a damaged shard index.
+    """
+    if rows is not None:
+        reference = type(reference)(reference.root, reference.path, rows)
+    directory, found = read_metadata(roots, reference, f"/{name}", name)
+    wanted = check_matrix(found, reference, name)
+    shown = f"{name} ({reference.root}:{reference.path})"
+    base = Path(roots[reference.root].directory).resolve()
+    stored = chunks.stored_files(directory, base, shown)
+    absent = chunks.find_absent(directory, found, wanted, stored, shown)
+    if absent is not None and (missing_chunks == "error" or not found.fill_defined):
+        raise chunks.refuse(absent, shown)
+    values = open_values(directory, found, shown)
+    return OpenedArray(shown, directory, base, found, wanted, stored, absent.count if absent else 0, values)
+
+
+def open_values(directory: Path, found: ArrayMetadata, shown: str) -> zarr.Array[Any]:
+    """Let zarr open an array whose metadata was judged before.
+
+    Raises
+    ------
+    ProblemError
+        corrupt-data if zarr does not understand the metadata after all.
+    """
+    try:
+        return zarr.open_array(
+            LocalStore(directory, read_only=True), mode="r", zarr_format=3 if found.zarr_format == 3 else 2
+        )
+    except OSError:
+        raise
+    except Exception as error:  # zarr has no common exception for documents that it rejects
+        raise ProblemError(
+            "corrupt-data", f"The metadata of array {shown} cannot be understood: {type(error).__name__}."
+        ) from error
+
+
+def _signature(found: ArrayMetadata, stored: dict[str, StoredFile]) -> str:
+    digest = hashlib.sha256(found.document)
+    for key in sorted(stored):
+        digest.update(f"\0{key}\0{stored[key].size}\0{stored[key].changed}".encode())
+    return digest.hexdigest()

@@ -1,0 +1,150 @@
+"""Which chunks of an array are stored. zarr reads those that are not as the fill value, without a word."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workers.errors import ProblemError
+from workers.metadata import DOCUMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from workers.metadata import ArrayMetadata, ShardIndex
+    from workers.references import RowRange
+
+ABSENT = 2**64 - 1
+"""Offset and length of an inner chunk that a shard does not hold (zarr 3, sharding-indexed codec)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """Size in bytes and time of the last change, in nanoseconds."""
+
+    size: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Chunks that are not stored: how many of how many, and the file in which the first is missed."""
+
+    count: int
+    total: int
+    first: str
+
+
+def stored_files(directory: Path, base: Path, shown: str) -> dict[str, StoredFile]:
+    """List the files of an array by key, in one walk.
+
+    Raises
+    ------
+    ProblemError
+        path-outside-root if a link within the array leads out of the directory `base`.
+    """
+    found: dict[str, StoredFile] = {}
+    pending = [directory]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(base):
+                    raise ProblemError(
+                        "path-outside-root", f"A link within array {shown} leads out of its root.", "data"
+                    )
+                if entry.is_dir():
+                    pending.append(Path(entry.path))
+                elif entry.name not in DOCUMENTS and entry.is_file():
+                    stat = entry.stat()
+                    key = Path(entry.path).relative_to(directory).as_posix()
+                    found[key] = StoredFile(stat.st_size, stat.st_mtime_ns)
+    return found
+
+
+def key_of(found: ArrayMetadata, coordinates: tuple[int, ...]) -> str:
+    """Name of the file at these coordinates of the grid."""
+    return found.key_prefix + found.key_separator.join(str(coordinate) for coordinate in coordinates)
+
+
+def wanted_files(found: ArrayMetadata, rows: RowRange) -> Iterator[tuple[int, ...]]:
+    """Grid coordinates of the files that hold any of these rows."""
+    first, *others = found.files
+    if rows.stop <= rows.start:
+        return iter(())
+    spans = [range(rows.start // first, -(-rows.stop // first))]
+    spans += [range(-(-size // extent)) for size, extent in zip(found.shape[1:], others, strict=True)]
+    return itertools.product(*spans)
+
+
+def find_absent(
+    directory: Path, found: ArrayMetadata, rows: RowRange, stored: dict[str, StoredFile], shown: str
+) -> Absent | None:
+    """Count the chunks of these rows that are not stored; None if all are.
+
+    Raises
+    ------
+    ProblemError
+        corrupt-data if the index of a shard cannot be read.
+    """
+    count, total, first = 0, 0, ""
+    for coordinates in wanted_files(found, rows):
+        key = key_of(found, coordinates)
+        inner = list(_inner_chunks(found, coordinates, rows))
+        total += len(inner)
+        if key not in stored:
+            missing = len(inner)
+        elif found.index is None:
+            missing = 0
+        else:
+            held = _held(directory / key, found, found.index, shown, key)
+            missing = sum(1 for chunk in inner if not held[chunk])
+        if missing and not count:
+            first = key
+        count += missing
+    return Absent(count, total, first) if count else None
+
+
+def _inner_chunks(found: ArrayMetadata, coordinates: tuple[int, ...], rows: RowRange) -> Iterator[tuple[int, ...]]:
+    """Coordinates within one file of the chunks that hold any of the rows; (0, ...) for a file of one chunk."""
+    spans = []
+    for axis, (place, extent, chunk, size) in enumerate(
+        zip(coordinates, found.files, found.chunks, found.shape, strict=True)
+    ):
+        low, high = (rows.start, rows.stop) if axis == 0 else (0, size)
+        begin, end = place * extent, min((place + 1) * extent, size)
+        low, high = max(low, begin), min(high, end)
+        spans.append(range((low - begin) // chunk, -(-(high - begin) // chunk)))
+    return itertools.product(*spans)
+
+
+def _held(path: Path, found: ArrayMetadata, index: ShardIndex, shown: str, key: str) -> np.ndarray:
+    """Whether a shard holds each of its inner chunks, from the index at its end or start."""
+    grid = tuple(extent // chunk for extent, chunk in zip(found.files, found.chunks, strict=True))
+    entries = int(np.prod(grid))
+    length = entries * struct.calcsize("QQ") + (4 if index.checksum else 0)
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        size = file.tell()
+        if size < length:
+            raise ProblemError("corrupt-data", f"Shard {key} of array {shown} is cut short: it ends within its index.")
+        file.seek(size - length if index.at_end else 0)
+        raw = file.read(entries * struct.calcsize("QQ"))
+    pairs = np.frombuffer(raw, f"{index.byte_order}u8").reshape(*grid, 2)
+    held: np.ndarray = ~(pairs == ABSENT).all(axis=-1)
+    return held
+
+
+def refuse(absent: Absent, shown: str) -> ProblemError:
+    """Say what is absent and how to go on."""
+    return ProblemError(
+        "missing-chunks",
+        f"Array {shown}: {absent.count} of {absent.total} chunks absent, the first of them in {absent.first}. zarr "
+        "would read them as the fill value. If they were lost, restore the array. If they are all-fill chunks that the "
+        'writer left out, write it again with config={"write_empty_chunks": True}, or send "missing_chunks": "fill".',
+    )

@@ -1,0 +1,95 @@
+"""Row identifiers: what shows that row i of both arrays is the same thing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workers import chunks
+from workers.arrays import open_values
+from workers.errors import ProblemError
+from workers.references import RowRange, read_metadata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from workers.references import Reference, Roots
+
+INTEGERS = "iu"
+STRINGS = "UST"
+
+
+def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[Any]:
+    """Read a one-dimensional array of integers or strings.
+
+    Parameters
+    ----------
+    name : str
+        "x" or "y": whose rows it identifies; errors point to ``/ids/<name>``.
+
+    Raises
+    ------
+    ProblemError
+        As `references.resolve`; unknown-array; misaligned-ids if it is not one-dimensional; unsupported-dtype;
+        missing-chunks; corrupt-data.
+    """
+    pointer = f"/ids/{name}"
+    shown = f"ids of {name} ({reference.root}:{reference.path})"
+    directory, found = read_metadata(roots, reference, pointer, f"ids of {name}")
+    if len(found.shape) != 1:
+        raise ProblemError(
+            "misaligned-ids",
+            f"Array {shown} must be 1-D, one identifier a row, but has shape {found.shape}.",
+            "request",
+            f"{pointer}/path",
+        )
+    rows = RowRange(0, found.shape[0])
+    stored = chunks.stored_files(directory, Path(roots[reference.root].directory).resolve(), shown)
+    absent = chunks.find_absent(directory, found, rows, stored, shown)
+    if absent is not None:
+        raise chunks.refuse(absent, shown)
+    values = open_values(directory, found, shown)
+    kind = values.dtype.kind
+    if kind not in INTEGERS + STRINGS and found.dtype != "string":
+        raise ProblemError(
+            "unsupported-dtype",
+            f"Array {shown} has dtype {found.dtype}; identifiers are integers or strings.",
+            "request",
+            f"{pointer}/path",
+        )
+    try:
+        read = np.asarray(values[:])
+    except OSError:
+        raise
+    except Exception as error:  # whatever a codec raises on bytes that are not its own
+        raise ProblemError("corrupt-data", f"Array {shown} cannot be decoded ({type(error).__name__}).") from error
+    return read if read.dtype.kind in INTEGERS else read.astype(str)
+
+
+def check_identifiers(x: NDArray[Any], y: NDArray[Any], rows_x: RowRange, rows_y: RowRange) -> None:
+    """Check that the identifiers of the compared rows are equal, in order.
+
+    Raises
+    ------
+    ProblemError
+        misaligned-ids, naming the first row that differs and what stands there on both sides.
+    """
+    for name, ids, rows in (("x", x, rows_x), ("y", y, rows_y)):
+        if len(ids) < rows.stop:
+            raise ProblemError(
+                "misaligned-ids",
+                f"There are {len(ids)} identifiers of {name}, but rows up to {rows.stop} are compared.",
+            )
+    one, other = x[rows_x.start : rows_x.stop], y[rows_y.start : rows_y.stop]
+    if (one.dtype.kind in INTEGERS) != (other.dtype.kind in INTEGERS):
+        raise ProblemError("misaligned-ids", "One side's identifiers are integers, the other's are strings.")
+    different = np.nonzero(one != other)[0]
+    if len(different):
+        row = int(different[0])
+        raise ProblemError(
+            "misaligned-ids",
+            f"The identifiers differ in {len(different)} of {len(one)} rows, first in row {row} of those compared: "
+            f"{one[row].item()!r} in x, {other[row].item()!r} in y. Put both arrays into the same order.",
+        )
