@@ -113,12 +113,14 @@ def prepare(values: NDArray[Any], distance: Distance) -> Space:
     RangeTooWideError
         Values span so many powers of two that squares would overflow or underflow.
     ValueError
-        The array is not two-dimensional, or its values are not real numbers.
+        The array is not two-dimensional or has no columns, or its values are not real numbers.
     """
     if values.ndim != 2:
         raise ValueError(f"an (N, D) array is needed, this one has {values.ndim} dimensions")
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         raise ValueError(f"values of type {values.dtype} cannot be compared")
+    if values.shape[1] == 0:
+        raise ValueError("the array has no columns, so all its rows are alike; it needs at least one")
     grid = lattice.scan(values)
     prepared = np.empty(values.shape, np.float64)
     for start, block in lattice.blocks(values):

@@ -36,7 +36,14 @@ class Interval:
 
 
 def exact(counts: AgreementCounts, confidence: float) -> Interval:
-    """Give the interval of a score that was counted in full: the score itself."""
+    """Give the interval of a score that was counted in full: the score itself.
+
+    Raises
+    ------
+    ValueError
+        If `confidence` is not between 0 and 1, or there are no comparisons.
+    """
+    _check(counts, confidence)
     return Interval(counts.score, counts.score, "none-exact", confidence, True)
 
 

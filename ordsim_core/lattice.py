@@ -85,7 +85,9 @@ def scan(values: NDArray[Any]) -> Lattice:
     smallest, largest = np.full(columns, np.inf), np.full(columns, -np.inf)
     for start, block in blocks(values):
         stop = start + len(block)
-        at = _scan(block.view(np.int64), low[start:stop], high[start:stop])
+        bits = block.view(np.int64)
+        bits.flags.writeable = False  # as a read-only float64 array is already: one compiled kernel serves both
+        at = _scan(bits, low[start:stop], high[start:stop])
         if at >= 0:
             raise NonFiniteError(start + at // columns, at % columns)
         np.minimum(smallest, block.min(axis=0), out=smallest)

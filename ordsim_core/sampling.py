@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SEEDS = 2**64
 ROWS_LIMIT = 2**31
+SAMPLES_LIMIT = 2**60
+"""Eight counters are set aside for a sample, and a counter has 64 bits."""
 
 # Odd constants that tell the two streams of one seed apart.
 TRIPLET_STREAM = 0x9E3779B97F4A7C15
@@ -70,8 +72,8 @@ def check(seed: int, start: int, stop: int, rows: int, needed: int) -> None:
         raise ValueError(f"rows must be below 2^31, there are {rows}")
     if not 0 <= seed < SEEDS:
         raise ValueError(f"seed must lie between 0 and 2^64 - 1, not {seed}")
-    if not 0 <= start <= stop < 2**62:
-        raise ValueError(f"samples {start} to {stop} are not a part of the stream")
+    if not 0 <= start <= stop <= SAMPLES_LIMIT:
+        raise ValueError(f"samples {start} to {stop} are not a part of the stream, which has 2^60")
 
 
 def stream_key(seed: int, stream: int) -> np.uint64:

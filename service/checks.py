@@ -45,7 +45,8 @@ def check(request: JobRequest, roots: Roots) -> dict[str, Any]:
     if request.ids is not None:
         for name, named in (("x", request.ids.x), ("y", request.ids.y)):
             # Where they are is checked now; reading them belongs to the job.
-            references.resolve(roots, named.root, named.path, f"/ids/{name}")
+            reference = Reference(named.root, named.path)
+            references.read_metadata(roots, reference, f"/ids/{name}", f"ids of {name}")
     return {name: {"shape": list(array.shape), "dtype": array.dtype} for name, array in (("x", x), ("y", y))}
 
 

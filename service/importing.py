@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from workers.importing import import_npy
 from workers.references import Root
@@ -32,7 +32,8 @@ def import_with_progress(
     with Progress(
         TextColumn("importing {task.description}", style="bold"),
         BarColumn(),
-        DownloadColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rows"),
         TimeRemainingColumn(),
         console=console,
         transient=True,

@@ -122,7 +122,7 @@ class Pipeline:
             array = self.request.x if side == "x" else self.request.y
             selected = array.rows or self.request.rows
             reference = Reference(named.root, named.path, selected.range() if selected else None)
-            values = identifiers.read_identifiers(self.around.roots, reference)
+            values = identifiers.read_identifiers(self.around.roots, reference, side)
             if len(values) != rows:
                 raise ProblemError(
                     "misaligned-ids",

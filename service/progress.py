@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from service import numerals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Self
 
     from rich.console import Console
@@ -111,7 +111,7 @@ class JobProgress:
         )
 
 
-def words(status: dict[str, Any]) -> str:
+def words(status: Mapping[str, Any]) -> str:
     """Say in words what a job is doing."""
     phase = (status.get("ordsim") or {}).get("phase")
     if status["status"] == "running" and phase in PHASES:
@@ -119,7 +119,7 @@ def words(status: dict[str, Any]) -> str:
     return STATES.get(status["status"], str(status["status"]))
 
 
-def percent(status: dict[str, Any]) -> float:
+def percent(status: Mapping[str, Any]) -> float:
     """Share of the comparisons that is done, with fractions; 100 only for a successful job."""
     if status["status"] == "successful":
         return 100.0

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import sqlite3
 import sys
 import threading
 from importlib.metadata import version
@@ -17,14 +18,18 @@ from pydantic import ValidationError
 
 from service.app import create_app
 from service.commands.outcome import OK, REFUSED, CommandError
+from service.lock import StateDirectoryInUseError
 from service.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from fastapi import FastAPI
 
 NOT_STARTED = 1
 GRACE_SECONDS = 2
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+EXPECTED = (StateDirectoryInUseError, OSError, sqlite3.Error)
+"""Why a service may not start although its program is right."""
 
 
 class Server(uvicorn.Server):
@@ -36,19 +41,37 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then tell the address: it may have been chosen just now."""
-        await super().startup(sockets)
+        logger = logging.getLogger("uvicorn.error")
+        logger.setLevel(logging.CRITICAL)  # of a failure `run` tells, in a line instead of a traceback
+        try:
+            await super().startup(sockets)
+        finally:
+            logger.setLevel(logging.NOTSET)
         if self.started and sockets and not self.should_exit:
             print(_welcome(self._settings, sockets[0]), flush=True)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals as uvicorn does, but do not raise them again at the end: the exit code is to be 0."""
-        before = {number: signal.signal(number, self.handle_exit) for number in SIGNALS}
+        """Take signals as uvicorn does, but do not raise them again at the end: the exit code is to be 0.
+
+        Interrupts are blocked and waited for in a thread, because worker processes inherit the blocking: a Ctrl-C,
+        which reaches the whole process group, is then for the service alone, and it ends its workers in order.
+        """
+        before = signal.signal(signal.SIGTERM, self.handle_exit)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        threading.Thread(target=self._await_interrupts, daemon=True).start()
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            signal.signal(signal.SIGTERM, before)
+
+    def _await_interrupts(self) -> None:
+        while True:
+            number = signal.sigwait({signal.SIGINT})
+            if self.should_exit:  # the second one: leave at once, and say nothing of what is left undone
+                logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+            self.handle_exit(number, None)
 
 
 def run(given: Mapping[str, Any], ends_with_stdin: bool = False) -> int:
@@ -67,8 +90,10 @@ def run(given: Mapping[str, Any], ends_with_stdin: bool = False) -> int:
         raise CommandError(_explain(error), REFUSED) from None
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     listener = _listen(settings)
+    application = create_app(settings)
+    failures = _note_failures(application)
     config = uvicorn.Config(
-        create_app(settings),
+        application,
         log_config=None,
         access_log=False,
         lifespan="on",
@@ -77,9 +102,33 @@ def run(given: Mapping[str, Any], ends_with_stdin: bool = False) -> int:
     server = Server(config, settings)
     if ends_with_stdin:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
-    with listener:
+    with listener, contextlib.suppress(SystemExit):  # uvicorn's way to say that it did not start
         server.run([listener])
-    return OK if server.started else NOT_STARTED
+    if server.started:
+        return OK
+    for failure in failures:
+        if isinstance(failure, EXPECTED):
+            raise CommandError(f"the service cannot start: {failure}", NOT_STARTED)
+        raise failure
+    return NOT_STARTED
+
+
+def _note_failures(application: FastAPI) -> list[Exception]:
+    """Keep what the lifespan raises: the server logs it and goes on to end."""
+    failures: list[Exception] = []
+    lifespan = application.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def noted(app: FastAPI) -> AsyncIterator[Any]:
+        try:
+            async with lifespan(app) as state:
+                yield state
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    application.router.lifespan_context = noted
+    return failures
 
 
 def _listen(settings: Settings) -> socket.socket:

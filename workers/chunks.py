@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numcodecs.checksum32 import CRC32C
 
 from workers.errors import ProblemError
 from workers.metadata import DOCUMENTS
@@ -17,11 +18,16 @@ from workers.metadata import DOCUMENTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from workers.metadata import ArrayMetadata, ShardIndex
     from workers.references import RowRange
 
 ABSENT = 2**64 - 1
 """Offset and length of an inner chunk that a shard does not hold (zarr 3, sharding-indexed codec)."""
+
+ENTRY_BYTES = 16
+CHECKSUM_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +60,8 @@ def stored_files(directory: Path, base: Path, shown: str) -> dict[str, StoredFil
     while pending:
         with os.scandir(pending.pop()) as entries:
             for entry in entries:
-                if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(base):
-                    raise ProblemError(
-                        "path-outside-root", f"A link within array {shown} leads out of its root.", "data"
-                    )
+                if entry.is_symlink():
+                    _check_link(Path(entry.path), base, shown)
                 if entry.is_dir():
                     pending.append(Path(entry.path))
                 elif entry.name not in DOCUMENTS and entry.is_file():
@@ -65,6 +69,17 @@ def stored_files(directory: Path, base: Path, shown: str) -> dict[str, StoredFil
                     key = Path(entry.path).relative_to(directory).as_posix()
                     found[key] = StoredFile(stat.st_size, stat.st_mtime_ns)
     return found
+
+
+def _check_link(link: Path, base: Path, shown: str) -> None:
+    try:
+        target = link.resolve()
+    except RuntimeError:  # a loop of links
+        target = link
+    if not target.is_relative_to(base):
+        raise ProblemError("path-outside-root", f"A link within array {shown} leads out of its root.", "data")
+    if link.absolute().is_relative_to(target):
+        raise ProblemError("corrupt-data", f"A link within array {shown} leads back to a folder that holds it.")
 
 
 def key_of(found: ArrayMetadata, coordinates: tuple[int, ...]) -> str:
@@ -123,28 +138,42 @@ def _inner_chunks(found: ArrayMetadata, coordinates: tuple[int, ...], rows: RowR
     return itertools.product(*spans)
 
 
-def _held(path: Path, found: ArrayMetadata, index: ShardIndex, shown: str, key: str) -> np.ndarray:
+def _held(path: Path, found: ArrayMetadata, index: ShardIndex, shown: str, key: str) -> NDArray[np.bool_]:
     """Whether a shard holds each of its inner chunks, from the index at its end or start."""
     grid = tuple(extent // chunk for extent, chunk in zip(found.files, found.chunks, strict=True))
-    entries = int(np.prod(grid))
-    length = entries * struct.calcsize("QQ") + (4 if index.checksum else 0)
+    length = math.prod(grid) * ENTRY_BYTES + (CHECKSUM_BYTES if index.checksum else 0)
     with path.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        size = file.tell()
+        size = file.seek(0, os.SEEK_END)
         if size < length:
             raise ProblemError("corrupt-data", f"Shard {key} of array {shown} is cut short: it ends within its index.")
         file.seek(size - length if index.at_end else 0)
-        raw = file.read(entries * struct.calcsize("QQ"))
+        raw = file.read(length)
+    if index.checksum:
+        try:
+            raw = bytes(CRC32C().decode(raw))
+        except RuntimeError as error:
+            raise ProblemError(
+                "corrupt-data", f"Shard {key} of array {shown} is damaged: its index does not fit its checksum."
+            ) from error
     pairs = np.frombuffer(raw, f"{index.byte_order}u8").reshape(*grid, 2)
-    held: np.ndarray = ~(pairs == ABSENT).all(axis=-1)
+    held: NDArray[np.bool_] = ~(pairs == ABSENT).all(axis=-1)
+    # As floats, the sum of two numbers beyond 2^63 does not wrap round.
+    if (pairs[held].astype(np.float64).sum(axis=-1) > size).any():
+        raise ProblemError("corrupt-data", f"Shard {key} of array {shown} is cut short: it ends within a chunk.")
     return held
 
 
-def refuse(absent: Absent, shown: str) -> ProblemError:
-    """Say what is absent and how to go on."""
+def refuse(absent: Absent, found: ArrayMetadata, shown: str, *, fillable: bool = True) -> ProblemError:
+    """Say what is absent and how to go on; `fillable` says whether the request can ask for the fill value."""
+    advice = (
+        "zarr would read them as the fill value. If they were lost, restore the array. If they hold nothing but the "
+        'fill value and the writer left them out, write the array again with config={"write_empty_chunks": True}'
+    )
+    if not found.fill_defined:
+        advice = "Its fill value is null, so that their content is undefined. Restore the array, or write it again"
+    elif fillable:
+        advice += ', or send "missing_chunks": "fill"'
     return ProblemError(
         "missing-chunks",
-        f"Array {shown}: {absent.count} of {absent.total} chunks absent, the first of them in {absent.first}. zarr "
-        "would read them as the fill value. If they were lost, restore the array. If they are all-fill chunks that the "
-        'writer left out, write it again with config={"write_empty_chunks": True}, or send "missing_chunks": "fill".',
+        f"Array {shown}: {absent.count} of {absent.total} chunks absent, the first of them in {absent.first}. {advice}.",
     )

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dask
 from distributed import Client, LocalCluster, Nanny, Security
 
 from workers import cancellation, preload
@@ -33,11 +34,12 @@ class WorkerNanny(Nanny):
     """A nanny that sets variables before its worker process exists.
 
     Dask's `env` is set in the new process after it has imported the main module, which may be too late for
-    libraries that read their variables once.
+    libraries that read their variables once. The worker's web server, which Dask always starts, has no pages.
     """
 
     def __init__(self, *args: Any, before_start: Mapping[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        with dask.config.set({"distributed.worker.http.routes": []}):
+            super().__init__(*args, **kwargs)
         self.pre_spawn_env.update(before_start)
         self.env.update(before_start)
 
@@ -80,6 +82,8 @@ class Cluster:
             "threads_per_worker": 1,
             "host": "127.0.0.1",
             "protocol": "tls://",
+            # The scheduler's web server, which always starts, on any free port instead of on 8787.
+            "scheduler_kwargs": {"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             "dashboard_address": None,
             "worker_dashboard_address": None,
             # Dask counts pages of memory-mapped files against a limit, and would kill workers for reading.
@@ -108,9 +112,11 @@ class Cluster:
         """Start the scheduler and the client, and let the workers start in the background."""
         Path(self._options["local_directory"]).mkdir(parents=True, exist_ok=True)
         security = Security.temporary()  # type: ignore[no-untyped-call]
-        self._local = await LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=0, asynchronous=True, security=security, **self._options
-        )
+        # No web pages: whoever can reach the port could read them.
+        with dask.config.set({"distributed.scheduler.http.routes": []}):
+            self._local = await LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=0, asynchronous=True, security=security, **self._options
+            )
         # Not the default client: several applications may live in one process, as in tests.
         self._client = await Client(  # type: ignore[no-untyped-call]
             self._local, asynchronous=True, set_as_default=False

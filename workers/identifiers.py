@@ -22,7 +22,7 @@ STRINGS = "UST"
 
 
 def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[Any]:
-    """Read a one-dimensional array of integers or strings.
+    """Read the wanted rows of a one-dimensional array of integers or strings.
 
     Parameters
     ----------
@@ -45,7 +45,13 @@ def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[A
             "request",
             f"{pointer}/path",
         )
-    rows = RowRange(0, found.shape[0])
+    rows = reference.rows or RowRange(0, found.shape[0])
+    if rows.stop > found.shape[0]:
+        raise ProblemError(
+            "misaligned-ids",
+            f"Array {shown} has {found.shape[0]} identifiers, but rows up to {rows.stop} are compared.",
+            pointer=f"{pointer}/path",
+        )
     stored = chunks.stored_files(directory, Path(roots[reference.root].directory).resolve(), shown)
     absent = chunks.find_absent(directory, found, rows, stored, shown)
     if absent is not None:
@@ -60,7 +66,7 @@ def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[A
             f"{pointer}/path",
         )
     try:
-        read = np.asarray(values[:])
+        read = np.asarray(values[rows.start : rows.stop])
     except OSError:
         raise
     except Exception as error:  # whatever a codec raises on bytes that are not its own
@@ -68,7 +74,7 @@ def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[A
     return read if read.dtype.kind in INTEGERS else read.astype(str)
 
 
-def check_identifiers(x: NDArray[Any], y: NDArray[Any], rows_x: RowRange, rows_y: RowRange) -> None:
+def check_identifiers(x: NDArray[Any], y: NDArray[Any]) -> None:
     """Check that the identifiers of the compared rows are equal, in order.
 
     Raises
@@ -76,20 +82,15 @@ def check_identifiers(x: NDArray[Any], y: NDArray[Any], rows_x: RowRange, rows_y
     ProblemError
         misaligned-ids, naming the first row that differs and what stands there on both sides.
     """
-    for name, ids, rows in (("x", x, rows_x), ("y", y, rows_y)):
-        if len(ids) < rows.stop:
-            raise ProblemError(
-                "misaligned-ids",
-                f"There are {len(ids)} identifiers of {name}, but rows up to {rows.stop} are compared.",
-            )
-    one, other = x[rows_x.start : rows_x.stop], y[rows_y.start : rows_y.stop]
-    if (one.dtype.kind in INTEGERS) != (other.dtype.kind in INTEGERS):
+    if len(x) != len(y):
+        raise ProblemError("misaligned-ids", f"There are {len(x)} identifiers of x and {len(y)} of y.")
+    if (x.dtype.kind in INTEGERS) != (y.dtype.kind in INTEGERS):
         raise ProblemError("misaligned-ids", "One side's identifiers are integers, the other's are strings.")
-    different = np.nonzero(one != other)[0]
+    different = np.nonzero(x != y)[0]
     if len(different):
         row = int(different[0])
         raise ProblemError(
             "misaligned-ids",
-            f"The identifiers differ in {len(different)} of {len(one)} rows, first in row {row} of those compared: "
-            f"{one[row].item()!r} in x, {other[row].item()!r} in y. Put both arrays into the same order.",
+            f"The identifiers differ in {len(different)} of {len(x)} rows, first in row {row} of those compared: "
+            f"{x[row].item()!r} in x, {y[row].item()!r} in y. Put both arrays into the same order.",
         )

@@ -6,12 +6,13 @@ A few bytes of metadata can claim anything: terabyte chunks, billions of files, 
 from __future__ import annotations
 
 import json
-import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workers import limits
 from workers.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -20,18 +21,18 @@ if TYPE_CHECKING:
 DOCUMENTS = ("zarr.json", ".zarray")
 
 DOCUMENT_LIMIT = 16 * 1024**2
-ROWS_LIMIT = 2**31 - 1
-COLUMNS_LIMIT = 2**20
-CHUNK_LIMIT = 1024**3
-"""Bytes that must be decoded at once."""
-SHARD_LIMIT = 64 * 1024**3
-CHUNKS_LIMIT = 2_000_000
 
 REAL = frozenset({"bool", "float16", "float32", "float64"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-FORMAT2_CODECS = frozenset({"zlib", "gzip", "blosc", "zstd", "lz4", "bz2", "lzma", "shuffle", "delta", "vlen-utf8"})
-FORMAT3_CODECS = frozenset({"bytes", "transpose", "gzip", "zstd", "blosc", "crc32c", "sharding_indexed", "vlen-utf8"})
+TYPE_STRING = re.compile(r"[<>|=]?[A-Za-z][0-9]*(\[[0-9]*[A-Za-z]+\])?")
+"""Format 2 types of one field. Others are not handed to numpy, which would read shapes and records out of them."""
+
+LARGEST_SIZE = 2**63 - 1
+
+
+class _ShardingError(Exception):
+    """Shards within shards, or shards that are themselves encoded: what they hold cannot be told from outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class ArrayMetadata:
         Shape of what one file holds, in a sharded array.
     dtype : str
         numpy's name for the type, or the document's own where numpy has none.
+    itemsize : int
+        Bytes of one value; 1 where values differ in length.
     key_prefix, key_separator : str
         How chunk coordinates become the name of a file, e.g. "c/" and "/".
     fill_defined : bool
@@ -69,6 +72,7 @@ class ArrayMetadata:
     chunks: tuple[int, ...]
     shards: tuple[int, ...] | None
     dtype: str
+    itemsize: int
     zarr_format: int
     key_prefix: str
     key_separator: str
@@ -93,22 +97,44 @@ class ArrayMetadata:
             )
 
 
-def is_array(folder: Path) -> bool:
-    """Whether a folder holds an array rather than a group or nothing of zarr's."""
-    if (folder / ".zarray").is_file():
-        return True
+def find_document(folder: Path, shown: str, pointer: str | None) -> Path | None:
+    """Find the metadata document of an array, or of a group of format 3; None if the folder has none.
+
+    Raises
+    ------
+    ProblemError
+        corrupt-data if there are two, which may differ.
+    """
     try:
-        return b'"array"' in (folder / "zarr.json").read_bytes()[:DOCUMENT_LIMIT]
-    except OSError:
-        return False
+        documents = [folder / name for name in DOCUMENTS if (folder / name).is_file()]
+    except OSError:  # a name too long, or a folder that may not be searched
+        return None
+    if len(documents) > 1:
+        raise ProblemError(
+            "corrupt-data",
+            f"Array {shown} has metadata of both zarr format 3 (zarr.json) and format 2 (.zarray), and they may "
+            "differ. Remove the one that is out of date.",
+            "data",
+            pointer,
+        )
+    return documents[0] if documents else None
 
 
-def is_group(folder: Path) -> bool:
-    """Whether a folder that holds no array is a group of zarr's."""
-    return (folder / ".zgroup").is_file() or (folder / "zarr.json").is_file()
+def node_type(folder: Path) -> str | None:
+    """Whether a folder is an "array" or a "group"; None if it is neither, or its metadata cannot be read."""
+    try:
+        if (folder / ".zarray").is_file():
+            return "array"
+        if (folder / "zarr.json").is_file():
+            with (folder / "zarr.json").open("rb") as file:
+                found = json.loads(file.read(DOCUMENT_LIMIT)).get("node_type")
+            return found if found in ("array", "group") else None
+        return "group" if (folder / ".zgroup").is_file() else None
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
 
 
-def parse(document: Path, shown: str, pointer: str) -> ArrayMetadata | None:
+def parse(document: Path, shown: str, pointer: str | None) -> ArrayMetadata | None:
     """Read an array's metadata document; None if it is a group's.
 
     Raises
@@ -128,6 +154,14 @@ def parse(document: Path, shown: str, pointer: str) -> ArrayMetadata | None:
             return None
         found = _format3(parsed, text) if document.name == "zarr.json" else _format2(parsed, text)
         codecs = _codecs(parsed)
+    except _ShardingError as error:
+        raise ProblemError(
+            "unsupported-codec",
+            f"Array {shown} combines sharding_indexed with other codecs or nests it. Supported is sharding_indexed as "
+            "the only outer codec, with the others inside.",
+            "request",
+            pointer,
+        ) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise ProblemError(
             "corrupt-data",
@@ -135,8 +169,8 @@ def parse(document: Path, shown: str, pointer: str) -> ArrayMetadata | None:
             "data",
             pointer,
         ) from error
-    _check_codecs(codecs, found, shown, pointer)
-    _check_limits(found, shown, pointer)
+    limits.check_codecs(codecs, found, shown, pointer)
+    limits.check_sizes(found, shown, pointer)
     return found
 
 
@@ -145,16 +179,21 @@ def _format3(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
         raise ValueError("not an array of format 3 with a regular grid")
     encoding = parsed["chunk_key_encoding"]
     default = encoding["name"] == "default"
+    if not default and encoding["name"] != "v2":
+        raise ValueError("an unknown chunk key encoding")
     separator = (encoding.get("configuration") or {}).get("separator", "/" if default else ".")
     outer = _sizes(parsed["chunk_grid"]["configuration"]["chunk_shape"])
     codecs = parsed["codecs"]
     sharding = next((codec["configuration"] for codec in codecs if codec["name"] == "sharding_indexed"), None)
-    data_type = parsed["data_type"]
+    if sharding and (len(codecs) > 1 or any(codec["name"] == "sharding_indexed" for codec in sharding["codecs"])):
+        raise _ShardingError
+    name, itemsize = _format3_type(parsed["data_type"])
     return ArrayMetadata(
         shape=_sizes(parsed["shape"]),
         chunks=_sizes(sharding["chunk_shape"]) if sharding else outer,
         shards=outer if sharding else None,
-        dtype=data_type if isinstance(data_type, str) else str(data_type["name"]),
+        dtype=name,
+        itemsize=itemsize,
         zarr_format=3,
         key_prefix=f"c{separator}" if default else "",
         key_separator=_separator(separator),
@@ -167,13 +206,13 @@ def _format3(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
 def _format2(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
     if parsed["zarr_format"] != 2:
         raise ValueError("not an array of format 2")
-    declared = parsed["dtype"]
-    dtype = np.dtype(declared) if isinstance(declared, str) else None
+    name, itemsize = _format2_type(parsed["dtype"])
     return ArrayMetadata(
         shape=_sizes(parsed["shape"]),
         chunks=_sizes(parsed["chunks"]),
         shards=None,
-        dtype="structured" if dtype is None else dtype.name,
+        dtype=name,
+        itemsize=itemsize,
         zarr_format=2,
         key_prefix="",
         key_separator=_separator(parsed.get("dimension_separator", ".")),
@@ -181,6 +220,25 @@ def _format2(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
         index=None,
         document=text,
     )
+
+
+def _format3_type(declared: Any) -> tuple[str, int]:
+    name = declared if isinstance(declared, str) else str(declared["name"])
+    if name in REAL:
+        return name, np.dtype(name).itemsize
+    configuration = {} if isinstance(declared, str) else declared.get("configuration") or {}
+    length = configuration.get("length_bytes", 1)
+    return name[:64], length if isinstance(length, int) and length > 0 else 1
+
+
+def _format2_type(declared: Any) -> tuple[str, int]:
+    if not isinstance(declared, str):
+        return "structured", 1
+    try:
+        dtype = np.dtype(declared) if TYPE_STRING.fullmatch(declared) else None
+    except TypeError:
+        dtype = None
+    return (declared[:64], 1) if dtype is None else (dtype.name, max(1, dtype.itemsize))
 
 
 def _index(sharding: dict[str, Any]) -> ShardIndex:
@@ -192,7 +250,7 @@ def _index(sharding: dict[str, Any]) -> ShardIndex:
 
 
 def _sizes(sizes: list[Any]) -> tuple[int, ...]:
-    if not all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes):
+    if not all(isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= LARGEST_SIZE for size in sizes):
         raise ValueError("sizes that are not whole numbers")
     return tuple(sizes)
 
@@ -206,55 +264,11 @@ def _separator(separator: str) -> str:
 def _codecs(parsed: dict[str, Any]) -> list[str]:
     """Names of all codecs that reading would run, inner ones of shards too."""
     if parsed["zarr_format"] == 2:
-        return [codec["id"] for codec in [parsed.get("compressor"), *(parsed.get("filters") or [])] if codec]
+        return [str(codec["id"]) for codec in [parsed.get("compressor"), *(parsed.get("filters") or [])] if codec]
     names: list[str] = []
     pending = list(parsed["codecs"])
     while pending:
         codec = pending.pop(0)
-        names.append(codec["name"])
+        names.append(str(codec["name"]))
         pending.extend((codec.get("configuration") or {}).get("codecs", []))
     return names
-
-
-def _check_codecs(codecs: list[str], found: ArrayMetadata, shown: str, pointer: str) -> None:
-    allowed = FORMAT2_CODECS if found.zarr_format == 2 else FORMAT3_CODECS
-    for codec in codecs:
-        if codec not in allowed:
-            raise ProblemError(
-                "unsupported-codec",
-                f"Array {shown} is stored with the codec {codec[:64]!r}. Supported are {', '.join(sorted(allowed))}.",
-                "request",
-                pointer,
-            )
-
-
-def _check_limits(found: ArrayMetadata, shown: str, pointer: str) -> None:
-    """Refuse sizes that would exhaust a machine before the first value is compared."""
-
-    def refuse(what: str) -> ProblemError:
-        return ProblemError("over-limit", f"Array {shown} {what}.", "request", pointer)
-
-    dimensions = len(found.shape)
-    if not dimensions == len(found.chunks) == len(found.files) or 0 in found.chunks or 0 in found.files:
-        raise ProblemError("corrupt-data", f"The chunks of array {shown} do not fit its shape.", "data", pointer)
-    if dimensions == 0:
-        return
-    if found.shape[0] > ROWS_LIMIT:
-        raise refuse(f"claims {found.shape[0]} rows; at most {ROWS_LIMIT} are supported")
-    if dimensions > 1 and math.prod(found.shape[1:]) > COLUMNS_LIMIT:
-        raise refuse(f"claims {math.prod(found.shape[1:])} values a row; at most {COLUMNS_LIMIT} are supported")
-    try:
-        itemsize = max(1, np.dtype(found.dtype).itemsize)
-    except TypeError:
-        itemsize = 1
-    if (size := math.prod(found.chunks) * itemsize) > CHUNK_LIMIT:
-        raise refuse(f"has chunks of {size} bytes; at most {CHUNK_LIMIT} can be decoded at once")
-    if found.shards and (size := math.prod(found.shards) * itemsize) > SHARD_LIMIT:
-        raise refuse(f"has shards of {size} bytes; at most {SHARD_LIMIT} are supported")
-    chunks = math.prod(-(-size // chunk) for size, chunk in zip(found.shape, found.chunks, strict=True))
-    if chunks > CHUNKS_LIMIT:
-        size = math.prod(found.shape) * itemsize
-        raise refuse(
-            f"is cut into {chunks} chunks for {size} bytes; at most {CHUNKS_LIMIT} are supported. Write it again with "
-            "larger chunks"
-        )

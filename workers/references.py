@@ -6,7 +6,6 @@ understand it as a URL.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 MEMBERS_SHOWN = 10
 FOLDERS_LIMIT = 100_000
 """Folders that a listing of arrays looks into at most."""
+MEMBER_FOLDERS_LIMIT = 1_000
+"""Folders that are looked into for the members of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def read_metadata(roots: Roots, reference: Reference, pointer: str, name: str) -
     place = resolve(roots, reference.root, reference.path, pointer)
     base = Path(roots[reference.root].directory).resolve()
     shown = f"{name} ({reference.root}:{reference.path})"
-    document = next((place / file for file in metadata.DOCUMENTS if (place / file).is_file()), None)
+    document = metadata.find_document(place, shown, f"{pointer}/path")
     if document is None:
         raise _no_array(place, shown, pointer)
     if not document.resolve().is_relative_to(base):
@@ -186,46 +187,44 @@ def list_arrays(roots: Roots, root: str, prefix: str = "", limit: int = 1000) ->
     if root not in roots:
         raise ProblemError("unknown-root", f"There is no data root named {root[:64]!r}.", "request", "/root")
     base = Path(roots[root].directory).resolve()
-    prefix = prefix.rstrip("/")
+    prefix = prefix.removesuffix("/")
     start = resolve(roots, root, prefix) if prefix else base
     found: list[ArrayDescription] = []
     for folder in _folders(start, base):
-        document = next((folder / file for file in metadata.DOCUMENTS if (folder / file).is_file()), None)
-        if document is None:
-            continue
+        if len(found) == limit:
+            break
         path = folder.relative_to(base).as_posix()
         try:
-            parsed = metadata.parse(document, path, "")
+            document = metadata.find_document(folder, path, None)
+            parsed = None
+            if document is not None and document.resolve().is_relative_to(base):
+                parsed = metadata.parse(document, path, None)
         except ProblemError:
             continue
         if parsed is not None:
             found.append(describe(parsed, path))
-            if len(found) == limit:
-                break
     return found
 
 
-def _folders(start: Path, base: Path) -> Iterator[Path]:
+def _folders(start: Path, base: Path, limit: int = FOLDERS_LIMIT) -> Iterator[Path]:
     """Walk folders in order of their paths, not into arrays, and not through links that lead outside."""
-    looked = 0
     pending = [start]
     seen: set[Path] = set()
-    while pending and looked < FOLDERS_LIMIT:
+    while pending and len(seen) < limit:
         folder = pending.pop()
-        real = folder.resolve()
-        if real in seen or not real.is_relative_to(base) or not real.is_dir():
-            continue
-        seen.add(real)
-        looked += 1
-        yield folder
-        if metadata.is_array(folder):
-            continue
         try:
-            with os.scandir(folder) as entries:
-                below = [folder / entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
-        except OSError:  # not readable, or gone meanwhile
+            if not folder.is_dir():
+                continue
+            real = folder.resolve()
+            if real in seen or not real.is_relative_to(base):
+                continue
+            seen.add(real)
+            yield folder
+            if metadata.node_type(folder) != "array":
+                below = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+                pending.extend(sorted(below, reverse=True))
+        except (OSError, RuntimeError):  # not readable, gone meanwhile, a name too long, or a loop of links
             continue
-        pending.extend(sorted(below, reverse=True))
 
 
 def _outside(pointer: str) -> ProblemError:
@@ -239,18 +238,18 @@ def _outside(pointer: str) -> ProblemError:
 
 
 def _no_array(place: Path, shown: str, pointer: str) -> ProblemError:
-    """Say that there is no array; if there is a group or a folder of arrays, name some of them."""
+    """Say that there is no array, and name some of the arrays below, if there are any."""
     members: list[str] = []
-    if place.is_dir():
-        for folder in _folders(place, place):
-            if folder != place and metadata.is_array(folder):
-                members.append(folder.relative_to(place).as_posix())
-            if len(members) > MEMBERS_SHOWN:
-                break
+    for folder in _folders(place, place, MEMBER_FOLDERS_LIMIT):
+        if folder != place and metadata.node_type(folder) == "array":
+            members.append(folder.relative_to(place).as_posix())
+        if len(members) > MEMBERS_SHOWN:
+            break
     detail = f"There is no zarr array at {shown}."
+    if metadata.node_type(place) == "group":
+        detail = f"{shown} is a group, not an array."
     if members:
         listed = ", ".join(repr(member) for member in members[:MEMBERS_SHOWN])
         more = ", ..." if len(members) > MEMBERS_SHOWN else ""
-        what = "group" if metadata.is_group(place) else "folder"
-        detail = f"{shown} is a {what}, not a zarr array. Name one of the arrays below it: {listed}{more}."
+        detail += f" Name one of the arrays below it: {listed}{more}."
     return ProblemError("unknown-array", detail, "request", f"{pointer}/path")

@@ -11,11 +11,15 @@ from service.commands import options
 def serve(
     host: Annotated[
         str | None,
-        typer.Option("--host", envvar="ORDSIM_HOST", help="Loopback address to listen on. [default: 127.0.0.1]"),
+        typer.Option(
+            "--host", metavar="HOST", envvar="ORDSIM_HOST", help="Loopback address to listen on. [default: 127.0.0.1]"
+        ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=0, max=65535, envvar="ORDSIM_PORT", help="0 picks a free one. [default: 8000]"),
+        typer.Option(
+            "--port", min=0, max=65535, metavar="PORT", envvar="ORDSIM_PORT", help="0 picks a free one. [default: 8000]"
+        ),
     ] = None,
     state_dir: Annotated[
         Path | None,
@@ -33,12 +37,15 @@ def serve(
         typer.Option(
             "--shard-seconds",
             envvar="ORDSIM_SHARD_SECONDS",
+            metavar="SECONDS",
             help="About how long one piece of work takes. [default: 0.5]",
         ),
     ] = None,
     max_running: Annotated[
         int | None,
-        typer.Option("--max-running", envvar="ORDSIM_MAX_RUNNING", help="Jobs that run at once. [default: 4]"),
+        typer.Option(
+            "--max-running", metavar="N", envvar="ORDSIM_MAX_RUNNING", help="Jobs that run at once. [default: 4]"
+        ),
     ] = None,
     ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
 ) -> None:

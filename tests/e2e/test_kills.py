@@ -33,8 +33,7 @@ def submit_and_wait_for_shards(client: Client, shards: int) -> str:
 
 def finished_shards(state: Path) -> dict[tuple[int, int], float]:
     """Seconds of every shard in the ledger, by measure and number."""
-    (database,) = state.glob("*.sqlite*3") or state.glob("*.db")
-    with closing(sqlite3.connect(database)) as connection:
+    with closing(sqlite3.connect(state / "jobs.sqlite3")) as connection:
         rows = connection.execute("SELECT measure, shard, seconds FROM shards WHERE partial IS NOT NULL")
         return {(measure, shard): seconds for measure, shard, seconds in rows}
 

@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +89,30 @@ async def test_only_encrypted_connections_on_the_loopback_interface(cluster: Clu
     for stranger in (address, address.replace("tls://", "tcp://")):
         with pytest.raises((OSError, TypeError, RuntimeError)):
             await Client(stranger, asynchronous=True, set_as_default=False, timeout=1)
+
+
+async def test_no_port_is_open_to_other_machines_and_no_page_to_anyone(cluster: Cluster) -> None:
+    here = psutil.Process()
+    sockets = [
+        connection
+        for process in (here, *here.children(recursive=True))
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(sockets) >= 3
+    assert {socket.laddr.ip for socket in sockets} == {"127.0.0.1"}
+    services = await cluster.client.run_on_scheduler(web_ports)
+    assert len(services) == 3
+    for port in services:
+        for page in ("health", "metrics", "info/main/workers.html", "json/identity.json", "status"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                await asyncio.to_thread(urllib.request.urlopen, f"http://127.0.0.1:{port}/{page}", timeout=10)
+
+
+def web_ports(dask_scheduler: Any) -> list[int]:
+    """Ports of the web servers that Dask starts in scheduler and workers."""
+    workers = dask_scheduler.workers.values()
+    return [dask_scheduler.http_server.port, *(worker.services["dashboard"] for worker in workers)]
 
 
 async def test_nothing_is_written_outside_the_state_directory(cluster: Cluster) -> None:

@@ -1,0 +1,106 @@
+"""The package as others meet it: what it imports, what it compiles when, and facts about arrays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ordsim_core import facts, triplets
+from ordsim_core.distances import Distance, prepare
+
+FORBIDDEN = ["dask", "distributed", "zarr", "numcodecs", "fastapi", "pydantic", "sqlite3", "workers", "service"]
+
+IMPORTS = f"""
+import importlib, pkgutil, sys
+import ordsim_core
+names = [module.name for module in pkgutil.iter_modules(ordsim_core.__path__)]
+assert "triplets" in names
+for name in names:
+    importlib.import_module("ordsim_core." + name)
+print(*[name for name in {FORBIDDEN} if name in sys.modules])
+"""
+
+WARM = """
+import sys
+import numpy as np
+from numba.core.event import install_recorder
+from ordsim_core import quadruplets, sampling, triplets, warmup
+from ordsim_core.distances import Distance, exactness_of, prepare
+warmup.warm()
+rng = np.random.default_rng(0)
+with install_recorder("numba:compile") as recorder:
+    for dtype in ("f2", "f4", "f8", ">f8", "i1", "u8", "?"):
+        values = (rng.random((50, 7)) * 5 + 1).astype(dtype)
+        values.flags.writeable = dtype in ("f4", "i1")
+        exactness_of(values)
+        for distance in Distance:
+            space = prepare(values, distance)
+            triplets.exact_block(space, space, 10, 30)
+            triplets.sampled_range(space, space, 2**64 - 1, 10, 2**33 - 2**33 + 20)
+            quadruplets.sampled_range(space, space, 0, 2**40, 2**40 + 3)
+    sampling.triplets(3, 0, 5, 50)
+    sampling.quadruplets(3, 0, 5, 50)
+print([str(event[1].data["dispatcher"]) for event in recorder.buffer])
+"""
+
+
+def run(program: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_it_imports_no_framework() -> None:
+    assert run(IMPORTS) == ""
+
+
+def test_nothing_is_left_to_compile_once_warm() -> None:
+    assert run(WARM) == "[]"
+
+
+def test_kernels_let_other_threads_run() -> None:
+    """A block is counted while this thread goes on: it takes many turns before the other one is done."""
+    values = np.random.default_rng(0).standard_normal((1500, 64))
+    space = prepare(values, Distance.EUCLIDEAN)
+    triplets.exact_block(space, space, 0, 1)
+    found: list[Any] = []
+    worker = threading.Thread(target=lambda: found.append(triplets.exact_block(space, space, 0, 1500)))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # the lock changes hands only where it is given up
+    try:
+        worker.start()
+        turns = 0
+        while worker.is_alive():
+            turns += 1
+            worker.join(0.0005)
+    finally:
+        sys.setswitchinterval(interval)
+    assert found[0].counts.deficit == 0
+    assert turns > 20
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f4", ">f8", "?", "f2"])
+def test_facts(dtype: str) -> None:
+    values = np.array([[1, 0, 1, 1], [1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]], dtype)
+    for array in (values, np.asfortranarray(values), np.repeat(values, 2, axis=1)[:, ::2]):
+        assert facts.constant_columns(array) == 2
+        assert facts.distinct_rows(array) == 3
+
+
+def test_facts_over_several_blocks() -> None:
+    values = np.zeros((3000, 1000), "f4")
+    values[:, 1] = np.arange(3000) % 700
+    values[2999, 2] = 1
+    assert facts.constant_columns(values) == 998
+    assert facts.distinct_rows(values) == 701
+
+
+def test_both_zeros_are_one_value() -> None:
+    values = np.array([[0.0, 1.0], [-0.0, 1.0]])
+    assert facts.distinct_rows(values) == 1
+    assert facts.constant_columns(values) == 2

@@ -1,0 +1,154 @@
+"""Streams: samples depend on seed and number alone, are distinct, uniform, and estimate what they should."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+from ordsim_core import intervals, quadruplets, sampling, triplets
+from ordsim_core.counts import AgreementCounts
+from ordsim_core.distances import Distance, prepare
+
+STREAMS: list[tuple[Callable[..., Any], int]] = [(sampling.triplets, 3), (sampling.quadruplets, 4)]
+FALSE_ALARM = 1e-6
+
+
+@pytest.mark.parametrize(("stream", "size"), STREAMS)
+@pytest.mark.parametrize("extra", [0, 1, 2, 3, 1000, 2**31 - 5])
+def test_rows_are_distinct_and_in_range(stream: Callable[..., Any], size: int, extra: int) -> None:
+    drawn = stream(1, 0, 5000, size + extra)
+    assert drawn.shape == (5000, size)
+    assert drawn.min() >= 0
+    assert drawn.max() < size + extra
+    in_order = np.sort(drawn, axis=1)
+    assert (in_order[:, 1:] > in_order[:, :-1]).all()
+
+
+@pytest.mark.parametrize(("stream", "size"), STREAMS)
+@pytest.mark.parametrize("extra", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1])
+def test_all_ordered_tuples_are_equally_likely(
+    stream: Callable[..., Any], size: int, extra: int, seed: int
+) -> None:
+    rows, samples = size + extra, 200_000
+    drawn = stream(seed, 0, samples, rows)
+    codes = drawn @ rows ** np.arange(size)
+    possible = [sum(row * rows**place for place, row in enumerate(order)) for order in permutations(range(rows), size)]
+    observed = np.bincount(codes, minlength=rows**size)[possible]
+    assert observed.sum() == samples
+    expected = samples / len(possible)
+    statistic = ((observed - expected) ** 2 / expected).sum()
+    assert statistic < chi2.isf(FALSE_ALARM, len(possible) - 1)
+    assert statistic > chi2.ppf(FALSE_ALARM, len(possible) - 1)  # nor evener than chance
+
+
+@pytest.mark.parametrize(("stream", "size"), STREAMS)
+def test_neighbouring_samples_and_seeds_are_independent(stream: Callable[..., Any], size: int) -> None:
+    rows, samples = 16, 100_000
+    drawn = stream(0, 0, samples + 1, rows)
+    other = stream(1, 0, samples, rows)
+    for one, two in ((drawn[:-1], drawn[1:]), (drawn[:-1], other)):
+        for column in range(size):
+            observed = np.bincount(one[:, column] * rows + two[:, (column + 1) % size], minlength=rows**2)
+            expected = samples / rows**2
+            assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(FALSE_ALARM, rows**2 - 1)
+
+
+@pytest.mark.parametrize(("stream", "size"), STREAMS)
+def test_any_part_can_be_made_on_its_own(stream: Callable[..., Any], size: int) -> None:
+    whole = stream(9, 0, 1000, 50)
+    for start, stop in ((0, 1), (0, 0), (333, 777), (999, 1000), (1000, 1000)):
+        assert (stream(9, start, stop, 50) == whole[start:stop]).all()
+    far = stream(9, 2**60 - 3, 2**60, 50)
+    assert far.shape == (3, size)
+    assert not (stream(10, 0, 1000, 50) == whole).all(axis=1).sum() > 10
+
+
+def test_the_streams_of_one_seed_differ() -> None:
+    three, four = sampling.triplets(4, 0, 1000, 1000), sampling.quadruplets(4, 0, 1000, 1000)
+    assert (three == four[:, :3]).all(axis=1).sum() == 0
+
+
+@pytest.mark.parametrize(("stream", "size"), STREAMS)
+def test_arguments_out_of_range_are_refused(stream: Callable[..., Any], size: int) -> None:
+    for rows in (0, 2, size - 1):
+        with pytest.raises(ValueError, match=f"{size} distinct rows"):
+            stream(0, 0, 1, rows)
+    with pytest.raises(ValueError, match=r"below 2\^31"):
+        stream(0, 0, 1, 2**31)
+    for seed in (-1, 2**64):
+        with pytest.raises(ValueError, match="seed"):
+            stream(seed, 0, 1, 10)
+    for start, stop in ((-1, 2), (3, 2), (0, 2**60 + 1)):
+        with pytest.raises(ValueError, match=f"samples {start} to {stop}"):
+            stream(0, start, stop, 10)
+
+
+DATA = Path(__file__).parent.parent / "data" / "real"
+PAIR = next(
+    pair
+    for pair in json.loads((DATA / "reference.json").read_text())["pairs"]
+    if pair["pair"] == "emoji_effnet_f16 ~ emoji_rn50_f16"
+)
+SEEDS, SAMPLES = 200, 600
+SAMPLERS = [(triplets.sampled_range, "tsi_counts_cdist64"), (quadruplets.sampled_range, "qsi_counts_cdist64")]
+
+
+@pytest.fixture(scope="module", params=SAMPLERS, ids=["tsi", "qsi"])
+def runs(request: pytest.FixtureRequest) -> tuple[float, list[AgreementCounts]]:
+    """The exact score, and the counts of every seed's samples."""
+    sampler, reference = request.param
+    x, y = (prepare(np.load(DATA / f"{name}.npy"), Distance.EUCLIDEAN) for name in PAIR["pair"].split(" ~ "))
+    agreeing, comparisons = PAIR[reference]
+    return agreeing / comparisons, [sampler(x, y, seed, 0, SAMPLES) for seed in range(SEEDS)]
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("method", [intervals.hoeffding, intervals.clopper_pearson])
+def test_intervals_hold_the_exact_score_at_their_rate(
+    runs: tuple[float, list[AgreementCounts]], method: Callable[..., intervals.Interval], confidence: float
+) -> None:
+    exact, found = runs
+    missed = 0
+    for counts in found:
+        interval = method(counts, confidence)
+        missed += not interval.low <= exact <= interval.high
+    # With a true rate of misses of at most 1 - confidence, more than this many have probability below 1e-6.
+    assert missed <= binom.isf(FALSE_ALARM, SEEDS, 1 - confidence)
+
+
+def test_seeds_scatter_as_independent_samples_do(runs: tuple[float, list[AgreementCounts]]) -> None:
+    exact, found = runs
+    # All seeds' samples together are so many independent ones, and so are their sums of squares.
+    agreeing = sum(counts.agreeing for counts in found)
+    assert binom.cdf(agreeing, SEEDS * SAMPLES, exact) > FALSE_ALARM
+    assert binom.sf(agreeing - 1, SEEDS * SAMPLES, exact) > FALSE_ALARM
+    variance = SAMPLES * exact * (1 - exact)
+    scatter = sum((counts.agreeing - SAMPLES * exact) ** 2 for counts in found) / variance
+    assert chi2.ppf(FALSE_ALARM, SEEDS) < scatter < chi2.isf(FALSE_ALARM, SEEDS)
+
+
+@pytest.mark.parametrize(("sampler", "minimum"), [(triplets.sampled_range, 3), (quadruplets.sampled_range, 4)])
+def test_samplers_add_up_and_refuse(sampler: Callable[..., AgreementCounts], minimum: int) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (prepare(rng.integers(0, 3, (30, columns)), Distance.EUCLIDEAN) for columns in (2, 3))
+    whole = sampler(x, y, 7, 0, 5000)
+    assert whole.comparisons == 5000
+    assert min(whole.concordant, whole.discordant, whole.tied_x, whole.tied_y, whole.tied_both) > 0
+    parts = [sampler(x, y, 7, start, start + 500) for start in range(0, 5000, 500)]
+    assert sum(parts, AgreementCounts()) == whole
+    assert sampler(x, y, 7, 12, 12) == AgreementCounts()
+    small = prepare(np.ones((minimum - 1, 2)), Distance.EUCLIDEAN)
+    with pytest.raises(ValueError, match=f"at least {minimum} rows"):
+        sampler(small, small, 0, 0, 10)
+    with pytest.raises(ValueError, match="x has 30 rows and y has"):
+        sampler(x, small, 0, 0, 10)
+    with pytest.raises(ValueError, match="seed"):
+        sampler(x, y, -1, 0, 10)

@@ -1,0 +1,60 @@
+"""What an operator may set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from service import lock
+from service.settings import Settings
+from workers.references import Root
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_loopback_addresses_are_taken(host: str) -> None:
+    assert Settings(host=host).host == host
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org", ""])
+def test_other_addresses_are_refused_with_the_reason(host: str) -> None:
+    with pytest.raises(ValidationError, match="no API keys yet"):
+        Settings(host=host)
+
+
+def test_variables_set_what_the_command_line_does_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ORDSIM_ROOTS", f'{{"lab": "{tmp_path}"}}')
+    monkeypatch.setenv("ORDSIM_WORKERS", "3")
+    monkeypatch.setenv("ORDSIM_STAGING_DIRECTORY", "elsewhere")  # for workers; no business of the service
+    settings = Settings(workers=2)
+    assert settings.workers == 2
+    assert settings.known_roots() == {"lab": Root("lab", str(tmp_path.resolve()))}
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"roots": {"a/b": "."}}, "not usable"),
+        ({"roots": {"lab": "/no/such/place"}}, "not a directory"),
+        ({"workers": 0}, "greater than or equal to 1"),
+        ({"shard_seconds": 0}, "greater than 0"),
+        ({"shard_seconds": float("nan")}, "finite"),
+        ({"port": 70000}, "less than or equal"),
+    ],
+)
+def test_impossible_settings_are_refused(fields: dict[str, object], word: str) -> None:
+    with pytest.raises(ValidationError, match=word):
+        Settings(**fields)  # type: ignore[arg-type]
+
+
+def test_a_state_directory_has_one_owner_at_a_time(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with lock.own(state):
+        with pytest.raises(lock.StateDirectoryInUseError, match=r"already in use.*process \d+"), lock.own(state):
+            pytest.fail("two services own one directory")
+    with lock.own(state):
+        pass
