@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scipy.special import betaincinv
+from scipy.special import betainccinv, betaincinv
 
 if TYPE_CHECKING:
     from ordsim_core.counts import AgreementCounts
@@ -75,12 +75,12 @@ def clopper_pearson(counts: AgreementCounts, confidence: float) -> Interval:
     agreeing, comparisons = counts.agreeing, counts.comparisons
     tail = (1 - confidence) / 2
     low = float(betaincinv(agreeing, comparisons - agreeing + 1, tail)) if agreeing else 0.0
-    # The upper bound through the lower one of disagreement would lose digits where the score is near 1, but
-    # 1 - tail loses none that matter: the quantile is flat there.
-    high = float(betaincinv(agreeing + 1, comparisons - agreeing, 1 - tail)) if agreeing < comparisons else 1.0
-    # The quantiles are accurate to some units in the last place; step outwards by a margin above that.
-    margin = 2.0**-46
-    return Interval(max(0.0, low * (1 - margin)), min(1.0, high * (1 + margin)), "clopper-pearson", confidence, True)
+    # The complement takes the small tail as it is: 1 - tail, rounded, would move the bound inwards by 1e-10.
+    high = float(betainccinv(agreeing + 1, comparisons - agreeing, tail)) if agreeing < comparisons else 1.0
+    # Step outwards by more than these functions err: betaincinv is good to some units in its own last place, but
+    # betainccinv only to some in the last place of 1, which for a small quantile is not the same.
+    low, high = max(0.0, low * (1 - 2.0**-46)), min(1.0, high + 2.0**-48)
+    return Interval(low, high, "clopper-pearson", confidence, True)
 
 
 def samples_for(epsilon: float, delta: float) -> int:

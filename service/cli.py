@@ -1,53 +1,23 @@
-"""The command `ordsim`."""
+"""The entry of the command `ordsim`.
 
+Worker processes of `ordsim serve` import it too, as every spawned process imports its parent's main module. So it
+brings nothing with it.
+"""
+
+import signal
 import sys
-from importlib.metadata import version
-from typing import Annotated
 
-import typer
-
-from service.commands import comparing, importing, jobs, outcome, serving
-
-application = typer.Typer(
-    name="ordsim",
-    help="How similar are two neural representations? Exact and sampled ordinal similarity (TSI, QSI).",
-    epilog="Exit codes: 0 done; 1 the job failed or was dismissed; 2 wrong usage or a refused request; "
-    "3 the service cannot be reached.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"ordsim {version('ordsim')}")
-        raise typer.Exit
-
-
-@application.callback()
-def ordsim(
-    _: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
-    ] = False,
-) -> None:
-    """How similar are two neural representations? Exact and sampled ordinal similarity (TSI, QSI)."""
-
-
-application.command("serve")(serving.serve)
-application.command("compare")(comparing.compare)
-application.command("submit")(jobs.submit)
-application.command("watch")(jobs.watch)
-application.command("results")(jobs.results)
-application.command("list")(jobs.list_jobs)
-application.command("cancel")(jobs.cancel)
-application.command("import")(importing.import_file)
+if "--multiprocessing-fork" in sys.orig_argv:
+    # This is such a worker. A Ctrl-C reaches the whole process group, but it is for the service alone, which ends its
+    # workers in order.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def main() -> None:
     """Run the command line and exit."""
+    from service.commands import outcome  # noqa: PLC0415 - not for workers, see above
+    from service.commands.application import application  # noqa: PLC0415
+
     sys.exit(outcome.run(application))
 
 

@@ -232,13 +232,16 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
 
 async def _framework(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    slug = BY_STATUS.get(error.status_code, "internal")
+    slug = BY_STATUS.get(error.status_code)
+    if slug is None:
+        return internal(request.scope)
     details = {
         "not-found": f"There is nothing at {instance(request.scope)}.",
         "method-not-allowed": f"{request.method} is not possible here.",
         "malformed-json": "The body cannot be read as JSON.",
+        "payload-too-large": error.detail,  # by the middleware of this package
     }
-    return answer(request.scope, slug, details.get(slug, error.detail), headers=error.headers)
+    return answer(request.scope, slug, details.get(slug, f"{KINDS[slug].title}."), headers=error.headers)
 
 
 async def _unknown_job(request: Request, error: Exception) -> JSONResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -28,8 +28,10 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], stream: IO[str] | None = None)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("job", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    for heading in ("submitted", "x and y", "measures", "label"):
-        table.add_column(heading, overflow="fold")
+    table.add_column("submitted", no_wrap=True)
+    table.add_column("x and y", overflow="fold")
+    table.add_column("measures", no_wrap=True)
+    table.add_column("label", overflow="fold")
     for job in jobs:
         table.add_row(*_cells(job))
     console.print(table)
@@ -46,7 +48,7 @@ def _cells(job: Mapping[str, Any]) -> list[Text]:
     return [
         Text(str(job["jobID"])),
         Text(shown, style=STYLES.get(state, "default")),
-        Text(_moment(str(job.get("created") or ""))),
+        Text(age(str(job.get("created") or ""), datetime.now(UTC))),
         Text("\n".join(_side(request.get(name) or {}) for name in ("x", "y"))),
         Text("\n".join(measures)),
         Text(str(job.get("label") or request.get("label") or "")),
@@ -57,9 +59,14 @@ def _side(side: Mapping[str, Any]) -> str:
     return f"{side.get('root', '?')}:{side.get('path', '?')}"
 
 
-def _moment(created: str) -> str:
-    """The reader's own time of day."""
+def age(created: str, now: datetime) -> str:
+    """Say how long ago something was: to the minute, hour or day; the date after a month."""
     try:
-        return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M:%S}"
+        moment = datetime.fromisoformat(created)
     except ValueError:
         return created
+    seconds = max(0, int((now - moment).total_seconds()))
+    for unit, name, limit in ((1, "s", 90), (60, "min", 90 * 60), (3600, "h", 48 * 3600), (86400, "days", 30 * 86400)):
+        if seconds < limit:
+            return f"{seconds // unit} {name} ago"
+    return f"{moment.astimezone():%Y-%m-%d}"

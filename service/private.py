@@ -114,15 +114,16 @@ class PrivateService:
         assert self._process is not None
         code = self._process.poll()
         if code is not None:
-            raise PrivateServiceError(f"the private service ended with code {code}: {self._last_words()}")
+            raise PrivateServiceError(f"the private service ended with code {code}: {self.last_words()}")
         if time.monotonic() > deadline:
-            raise PrivateServiceError(f"the private service was not ready after {seconds:.0f} s: {self._last_words()}")
+            raise PrivateServiceError(f"the private service was not ready after {seconds:.0f} s: {self.last_words()}")
         time.sleep(POLL_SECONDS)
 
     def _address(self) -> str | None:
         words = self._log.read_text(errors="replace").split()
         return next((word for word in words if word.startswith("http://")), None)
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
+        """The last lines of the service's log."""
         lines = self._log.read_text(errors="replace").strip().splitlines()
         return " / ".join(line.strip() for line in lines[-LOG_LINES:]) or "it printed nothing"

@@ -89,9 +89,9 @@ class JobProgress:
         details = status.get("ordsim") or {}
         phase = words(status)
         share = percent(status)
-        self._speed.add(int(details.get("comparisonsDone") or 0))
         rate, left = "", ""
         if status["status"] == "running" and details.get("phase") == "count":
+            self._speed.add(int(details.get("comparisonsDone") or 0))
             rate, left = self._pace(details)
         if self._console.is_terminal:
             self._bar.update(self._task, description=phase, completed=share, rate=rate, left=left)

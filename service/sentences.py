@@ -57,11 +57,11 @@ def is_sampled(result: Result) -> bool:
 def _agreement(result: Result, question: str) -> str:
     comparisons = numerals.rounded(result.counts.get("comparisons", 0))
     tuples = TUPLES[result.measure]
-    drawn = f"the {comparisons} {tuples} drawn" if is_sampled(result) else f"all {comparisons} {tuples}"
+    drawn = f"{comparisons} {tuples} drawn" if is_sampled(result) else f"{comparisons} {tuples}"
     if result.deficit == 0:
-        return f"x and y agree in every one of {drawn} on {question}."
+        return f"In every one of the {drawn}, x and y agree on {question}."
     assert result.score is not None  # `meaning` asked
-    return f"In {numerals.percent(result.score)} of {drawn}, x and y agree on {question}."
+    return f"In {numerals.percent(result.score)} of the {drawn}, x and y agree on {question}."
 
 
 def _certainty(result: Result) -> str:

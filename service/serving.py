@@ -23,11 +23,13 @@ from service.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
+    from types import FrameType
 
     from fastapi import FastAPI
 
 NOT_STARTED = 1
 GRACE_SECONDS = 2
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 EXPECTED = (StateDirectoryInUseError, OSError, sqlite3.Error)
 """Why a service may not start although its program is right."""
 
@@ -52,26 +54,19 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals as uvicorn does, but do not raise them again at the end: the exit code is to be 0.
-
-        Interrupts are blocked and waited for in a thread, because worker processes inherit the blocking: a Ctrl-C,
-        which reaches the whole process group, is then for the service alone, and it ends its workers in order.
-        """
-        before = signal.signal(signal.SIGTERM, self.handle_exit)
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        threading.Thread(target=self._await_interrupts, daemon=True).start()
+        """Take signals as uvicorn does, but do not raise them again at the end: the exit code is to be 0."""
+        before = {number: signal.signal(number, self.handle_exit) for number in SIGNALS}
         try:
             yield
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
-    def _await_interrupts(self) -> None:
-        while True:
-            number = signal.sigwait({signal.SIGINT})
-            if self.should_exit:  # the second one: leave at once, and say nothing of what is left undone
-                logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-            self.handle_exit(number, None)
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End in order; at the second interrupt at once, saying nothing of what is left undone."""
+        if self.should_exit:
+            logging.disable()
+        super().handle_exit(sig, frame)
 
 
 def run(given: Mapping[str, Any], ends_with_stdin: bool = False) -> int:

@@ -13,6 +13,7 @@ from zarr.storage import LocalStore
 
 from workers import chunks
 from workers.errors import ProblemError
+from workers.metadata import DOCUMENTS
 from workers.references import RowRange, check_matrix, read_metadata
 
 if TYPE_CHECKING:
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 MissingChunks = Literal["error", "fill"]
 
 BLOCK_BYTES = 64 * 1024**2
+
+
+@dataclass(frozen=True)
+class Block:
+    """Values read at once, in this machine's byte order and C order, and where in the array they stand."""
+
+    row: int
+    column: int
+    values: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -64,60 +74,88 @@ class OpenedArray:
 
     def signature(self) -> str:
         """Digest of the metadata and of the size and time of every file: changes when the array does."""
-        return _signature(self.metadata, self.stored)
+        return _signature(self.metadata.document, self.stored)
 
     def require_unchanged(self) -> None:
         """Raise corrupt-data if any file came, went or changed since the array was opened."""
-        if _signature(self.metadata, chunks.stored_files(self.directory, self.base, self.shown)) != self.signature():
+        try:
+            document = (self.directory / DOCUMENTS[self.metadata.zarr_format == 2]).read_bytes()
+            stored = chunks.stored_files(self.directory, self.base, self.shown)
+            changed = _signature(document, stored) != self.signature()
+        except FileNotFoundError:
+            changed = True
+        if changed:
             raise ProblemError(
                 "corrupt-data",
                 f"Array {self.shown} changed while it was read. Let writing finish, then submit the job again.",
             )
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
-        """Yield the wanted rows as C-contiguous blocks in this machine's byte order, in row order.
+    @property
+    def whole_rows(self) -> bool:
+        """Whether `blocks` are as wide as the array, and follow one another."""
+        return self.metadata.chunks[0] * self.columns * self.dtype.itemsize <= BLOCK_BYTES
 
-        Blocks end where chunks do, so that no chunk is decoded twice, and take about `BLOCK_BYTES`.
+    def blocks(self) -> Iterator[Block]:
+        """Read the wanted rows in blocks of about `BLOCK_BYTES`, or of one chunk if that is more.
+
+        Blocks end where chunks do, so that no chunk is decoded twice. They are whole rows unless chunks are so tall
+        that a band of them would not fit.
 
         Raises
         ------
         ProblemError
             corrupt-data, naming the chunk that cannot be decoded.
         """
-        step = self.metadata.files[0]
-        whole = max(1, BLOCK_BYTES // max(1, step * self.columns * self.dtype.itemsize)) * step
+        itemsize = self.dtype.itemsize
+        height, width = self.metadata.chunks[0], self.columns
+        if self.metadata.files[0] * self.columns * itemsize <= BLOCK_BYTES:
+            height = self.metadata.files[0]
+        if self.whole_rows:
+            height *= max(1, BLOCK_BYTES // (height * self.columns * itemsize))
+        else:
+            width = self.metadata.chunks[1]
+            width *= max(1, BLOCK_BYTES // (height * width * itemsize))
         start = self.rows.start
         while start < self.rows.stop:
-            stop = min((start // whole + 1) * whole, self.rows.stop)
-            yield np.ascontiguousarray(self._read(start, stop), self.dtype)
+            stop = min((start // height + 1) * height, self.rows.stop)
+            for column in range(0, self.columns, width):
+                values = self._read(slice(start, stop), slice(column, min(column + width, self.columns)))
+                yield Block(start, column, np.ascontiguousarray(values, self.dtype))
             start = stop
 
-    def _read(self, start: int, stop: int) -> Any:
+    def _read(self, rows: slice, columns: slice) -> Any:
         try:
-            return self.values[start:stop]
-        except OSError:
-            raise  # the storage's fault, which may pass
-        except Exception as error:  # whatever a codec raises on bytes that are not its own
+            return self.values[rows, columns]
+        except Exception as error:
+            if is_storage_fault(error):
+                raise
             raise ProblemError(
                 "corrupt-data",
-                f"Array {self.shown}: chunk {self._unreadable(start, stop)} cannot be decoded "
+                f"Array {self.shown}: chunk {self._unreadable(rows)} cannot be decoded "
                 f"({type(error).__name__}). Restore the array from its source.",
             ) from error
 
-    def _unreadable(self, start: int, stop: int) -> str:
+    def _unreadable(self, rows: slice) -> str:
         """Find the first file among these rows that cannot be decoded."""
-        extents = self.metadata.files
-        for coordinates in chunks.wanted_files(self.metadata, RowRange(start, stop)):
+        for coordinates in chunks.wanted_files(self.metadata, RowRange(rows.start, rows.stop)):
             try:
                 self.values[
                     tuple(
                         slice(place * extent, (place + 1) * extent)
-                        for place, extent in zip(coordinates, extents, strict=True)
+                        for place, extent in zip(coordinates, self.metadata.files, strict=True)
                     )
                 ]
-            except Exception:  # as above
+            except Exception:  # the codec's, as above
                 return chunks.key_of(self.metadata, coordinates)
         return "unknown"
+
+
+def is_storage_fault(error: Exception) -> bool:
+    """Tell an error that may pass from those that codecs raise on bytes that are not their own.
+
+    bz2 and gzip raise OSError for those too, without a number.
+    """
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None)
 
 
 def open_matrix(
@@ -148,7 +186,7 @@ def open_matrix(
     stored = chunks.stored_files(directory, base, shown)
     absent = chunks.find_absent(directory, found, wanted, stored, shown)
     if absent is not None and (missing_chunks == "error" or not found.fill_defined):
-        raise chunks.refuse(absent, shown)
+        raise chunks.refuse(absent, found, shown)
     values = open_values(directory, found, shown)
     return OpenedArray(shown, directory, base, found, wanted, stored, absent.count if absent else 0, values)
 
@@ -162,19 +200,22 @@ def open_values(directory: Path, found: ArrayMetadata, shown: str) -> zarr.Array
         corrupt-data if zarr does not understand the metadata after all.
     """
     try:
-        return zarr.open_array(
+        values = zarr.open_array(
             LocalStore(directory, read_only=True), mode="r", zarr_format=3 if found.zarr_format == 3 else 2
         )
-    except OSError:
-        raise
+        if values.shape != found.shape:
+            raise ValueError("a document that was replaced")
+        return values
     except Exception as error:  # zarr has no common exception for documents that it rejects
+        if is_storage_fault(error):
+            raise
         raise ProblemError(
             "corrupt-data", f"The metadata of array {shown} cannot be understood: {type(error).__name__}."
         ) from error
 
 
-def _signature(found: ArrayMetadata, stored: dict[str, StoredFile]) -> str:
-    digest = hashlib.sha256(found.document)
+def _signature(document: bytes, stored: dict[str, StoredFile]) -> str:
+    digest = hashlib.sha256(document)
     for key in sorted(stored):
         digest.update(f"\0{key}\0{stored[key].size}\0{stored[key].changed}".encode())
     return digest.hexdigest()

@@ -175,5 +175,6 @@ def refuse(absent: Absent, found: ArrayMetadata, shown: str, *, fillable: bool =
         advice += ', or send "missing_chunks": "fill"'
     return ProblemError(
         "missing-chunks",
-        f"Array {shown}: {absent.count} of {absent.total} chunks absent, the first of them in {absent.first}. {advice}.",
+        f"Array {shown}: {absent.count} of {absent.total} chunks absent, the first of them in {absent.first}. "
+        f"{advice}.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import os
@@ -40,6 +41,8 @@ class WorkerNanny(Nanny):
     def __init__(self, *args: Any, before_start: Mapping[str, str], **kwargs: Any) -> None:
         with dask.config.set({"distributed.worker.http.routes": []}):
             super().__init__(*args, **kwargs)
+            # A copy of its own: what is nested in it belongs to the global configuration, and is set back.
+            self.config = copy.deepcopy(self.config)
         self.pre_spawn_env.update(before_start)
         self.env.update(before_start)
 

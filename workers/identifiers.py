@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workers import chunks
-from workers.arrays import open_values
+from workers.arrays import is_storage_fault, open_values
 from workers.errors import ProblemError
 from workers.references import RowRange, read_metadata
 
@@ -46,16 +46,16 @@ def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[A
             f"{pointer}/path",
         )
     rows = reference.rows or RowRange(0, found.shape[0])
-    if rows.stop > found.shape[0]:
+    if not 0 <= rows.start <= rows.stop <= found.shape[0]:
         raise ProblemError(
             "misaligned-ids",
-            f"Array {shown} has {found.shape[0]} identifiers, but rows up to {rows.stop} are compared.",
+            f"Array {shown} has {found.shape[0]} identifiers, but rows {rows.start} to {rows.stop} are compared.",
             pointer=f"{pointer}/path",
         )
     stored = chunks.stored_files(directory, Path(roots[reference.root].directory).resolve(), shown)
     absent = chunks.find_absent(directory, found, rows, stored, shown)
     if absent is not None:
-        raise chunks.refuse(absent, shown)
+        raise chunks.refuse(absent, found, shown, fillable=False)
     values = open_values(directory, found, shown)
     kind = values.dtype.kind
     if kind not in INTEGERS + STRINGS and found.dtype != "string":
@@ -67,11 +67,17 @@ def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[A
         )
     try:
         read = np.asarray(values[rows.start : rows.stop])
-    except OSError:
-        raise
-    except Exception as error:  # whatever a codec raises on bytes that are not its own
+        return read if read.dtype.kind in INTEGERS else _as_text(read)
+    except Exception as error:
+        if is_storage_fault(error):
+            raise
         raise ProblemError("corrupt-data", f"Array {shown} cannot be decoded ({type(error).__name__}).") from error
-    return read if read.dtype.kind in INTEGERS else read.astype(str)
+
+
+def _as_text(read: NDArray[Any]) -> NDArray[np.str_]:
+    if read.dtype.kind == "S":
+        return np.char.decode(read, "utf-8")
+    return read.astype(np.str_)
 
 
 def check_identifiers(x: NDArray[Any], y: NDArray[Any]) -> None:

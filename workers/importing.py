@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +13,12 @@ import numpy as np
 import zarr
 from zarr.storage import LocalStore
 
-from workers import metadata, references
+from workers import limits, metadata, references
 from workers.errors import ProblemError
 from workers.references import Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -45,29 +47,38 @@ def import_npy(
     overwrite : bool
         Whether an array of that name may be replaced.
     progress : callable, optional
-        Called with rows written and rows in all.
+        Called with bytes written and bytes in all.
 
     Raises
     ------
     ProblemError
-        invalid-request if the file cannot be read or the name is taken; not-a-matrix, unsupported-dtype,
-        non-finite-input; unknown-root, path-outside-root.
+        invalid-request if the file cannot be read or the name is taken; not-a-matrix, unsupported-dtype, over-limit,
+        non-finite-input; unknown-root, path-outside-root; out-of-space.
     """
-    values = _open(source)
     target = references.resolve(roots, root, path)
-    if target.exists() and not (overwrite and metadata.is_array(target)):
-        advice = "Choose another, or allow overwriting." if metadata.is_array(target) else "It is not an array."
-        raise ProblemError("invalid-request", f"The name {root}:{path} is taken. {advice}", "request")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Hidden, so that listings do not show it, and beside the target, so that renaming is one step.
-    temporary = Path(tempfile.mkdtemp(prefix=".incomplete-", dir=target.parent))
+    values = _open(source)
     try:
-        _write(values, temporary / "array", source.name, progress or _silent)
-        if target.exists():
-            target.rename(temporary / "replaced")
-        (temporary / "array").rename(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        _check_target(Path(roots[root].directory).resolve(), target, f"{root}:{path}", overwrite)
+        with _folder_of(target) as folder:
+            # Hidden, so that listings do not show it, and beside the target, so that renaming is one step.
+            temporary = Path(tempfile.mkdtemp(prefix=".incomplete-", dir=folder))
+            try:
+                _write(values, temporary / "array", source.name, progress or _silent)
+                if target.exists():
+                    target.rename(temporary / "replaced")
+                (temporary / "array").rename(target)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise ProblemError(
+                "out-of-space", f"There is no room for {root}:{path}. Free space there.", "system"
+            ) from (error)
+        raise ProblemError(
+            "storage-unavailable",
+            f"{root}:{path} cannot be written: {error.strerror or type(error).__name__}.",
+            "system",
+        ) from error
     return references.describe_matrix(roots, Reference(root, path), "x")
 
 
@@ -75,33 +86,88 @@ def _silent(done: int, total: int) -> None:
     pass
 
 
-def _open(source: Path) -> NDArray[Any]:
+def _check_target(base: Path, target: Path, shown: str, overwrite: bool) -> None:
+    """Refuse a name that is taken, or that lies within an array."""
+    for folder in target.parents:
+        if not folder.is_relative_to(base):
+            break
+        if metadata.node_type(folder) == "array" or folder.is_file():
+            raise ProblemError("invalid-request", f"The name {shown} lies within an array or a file.", "request")
+    is_array = metadata.node_type(target) == "array"
+    if target.exists() and not (overwrite and is_array):
+        advice = "Choose another, or allow overwriting." if is_array else "It is not an array."
+        raise ProblemError("invalid-request", f"The name {shown} is taken. {advice}", "request")
+
+
+@contextmanager
+def _folder_of(target: Path) -> Iterator[Path]:
+    """The folder that is to hold the target, made if need be, and removed again if nothing comes into it."""
+    made = [folder for folder in target.parents if not folder.exists()]
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        values = np.load(source, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        yield target.parent
+    finally:
+        for folder in made:
+            if any(folder.iterdir()):
+                break
+            folder.rmdir()
+
+
+def _open(source: Path) -> NDArray[Any]:
+    """Judge a file by its header, then map it: nothing in it is ever unpickled."""
+    try:
+        shape, dtype = _header(source)
+        _check_values(shape, dtype, source.name)
+        values: NDArray[Any] = np.load(source, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
         raise ProblemError(
-            "invalid-request", f"{source.name} cannot be read as a .npy file of numbers: {error}", "request"
+            "invalid-request", f"{source.name} cannot be read: {error.strerror or type(error).__name__}.", "request"
         ) from error
-    if not isinstance(values, np.ndarray):
-        values.close()
+    except (ValueError, EOFError, SyntaxError) as error:
         raise ProblemError(
-            "invalid-request", f"{source.name} is an archive of several arrays, not a .npy file.", "request"
-        )
-    if values.ndim != 2 or 0 in values.shape:
+            "invalid-request", f"{source.name} is not a whole .npy file: {type(error).__name__}.", "request"
+        ) from error
+    return values
+
+
+def _header(source: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    with source.open("rb") as file:
+        if file.read(2) == b"PK":
+            raise ProblemError(
+                "invalid-request", f"{source.name} is an archive of several arrays, not a .npy file.", "request"
+            )
+        file.seek(0)
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        elif version == (2, 0):
+            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+        else:
+            raise ValueError("a header that only records need")
+        return shape, dtype
+
+
+def _check_values(shape: tuple[int, ...], dtype: np.dtype[Any], shown: str) -> None:
+    if len(shape) != 2 or 0 in shape:
         raise ProblemError(
             "not-a-matrix",
-            f"{source.name} must hold a 2-D array, rows by features, but its shape is {values.shape}. Pool or flatten "
-            "everything but the first axis, e.g. values.reshape(len(values), -1).",
+            f"{shown} must hold a 2-D array, rows by features, but its shape is {shape}. Pool or flatten everything "
+            "but the first axis, e.g. values.reshape(len(values), -1).",
             "request",
         )
-    if values.dtype.newbyteorder("=").name not in metadata.REAL:
+    if dtype.newbyteorder("=").name not in metadata.REAL:
         raise ProblemError(
             "unsupported-dtype",
-            f"{source.name} has dtype {values.dtype}. Supported are bool, integers of up to 64 bits, float16, float32 "
-            "and float64.",
+            f"{shown} has dtype {dtype}. Supported are bool, integers of up to 64 bits, float16, float32 and float64.",
             "request",
         )
-    return values
+    if shape[0] > limits.ROWS_LIMIT or shape[1] > limits.COLUMNS_LIMIT:
+        raise ProblemError(
+            "over-limit",
+            f"{shown} has {shape[0]} rows of {shape[1]} values; supported are {limits.ROWS_LIMIT} rows of "
+            f"{limits.COLUMNS_LIMIT}.",
+            "request",
+        )
 
 
 def _write(values: NDArray[Any], directory: Path, shown: str, progress: Callable[[int, int], None]) -> None:
@@ -124,7 +190,8 @@ def _write(values: NDArray[Any], directory: Path, shown: str, progress: Callable
             row, column = (int(place) for place in np.argwhere(~np.isfinite(block))[0])
             raise ProblemError(
                 "non-finite-input",
-                f"{shown} has a non-finite value, {block[row, column]}, in row {start + row}, column {column}.",
+                f"{shown} has a non-finite value, {block[row, column]}, in row {start + row}, column {column}. Remove "
+                "or repair such rows.",
             )
         array[start : start + step] = block
-        progress(min(start + step, rows), rows)
+        progress((start + len(block)) * columns * dtype.itemsize, values.nbytes)

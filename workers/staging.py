@@ -12,27 +12,30 @@ import fcntl
 import hashlib
 import json
 import os
-import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from ordsim_core import facts
 from ordsim_core.distances import exactness_of
 from ordsim_core.errors import NotRepresentableError
-from workers.arrays import OpenedArray, open_matrix
+from workers.arrays import BLOCK_BYTES, Block, OpenedArray, open_matrix
 from workers.errors import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from workers.arrays import MissingChunks
     from workers.references import Reference, Roots, RowRange
+
+INCOMPLETE = ".incomplete"
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,29 +101,31 @@ def stage(
     if source.rows.stop == source.rows.start:
         raise ProblemError("too-few-rows", f"Array {source.shown} has no rows.")
     key = _key(source)
-    directory.mkdir(parents=True, exist_ok=True)
-    with _locked(directory / f"{key}.lock"):
-        kept = _read_manifest(directory, key)
-        if kept is not None:
-            return kept
-        try:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with _locked(directory / f"{key}.lock", checkpoint):
+            kept = _read_manifest(directory, key)
+            if kept is not None:
+                return kept
+            _remove_leftovers(directory)
             return _copy(source, directory, key, checkpoint)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise ProblemError(
-                    "out-of-space",
-                    f"The staging directory has no room for array {source.shown}. Free space there and submit the "
-                    "job again.",
-                    "system",
-                ) from error
-            raise
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise ProblemError(
+                "out-of-space",
+                f"The staging directory has no room for array {source.shown}. Free space there and submit the job "
+                "again.",
+                "system",
+            ) from error
+        raise
 
 
 def load(directory: Path, staged: StagedArray) -> NDArray[Any]:
     """Map a staged array: (rows, columns), read-only, C-contiguous. FileNotFoundError if it is not here any more."""
-    return np.memmap(
-        directory / staged.file, _staged_dtype(np.dtype(staged.dtype)), "r", shape=(staged.rows, staged.columns)
-    )
+    path = directory / staged.file
+    if path.stat().st_size != _bytes(staged):
+        raise FileNotFoundError(errno.ENOENT, "not a whole copy", staged.file)
+    return np.memmap(path, _staged_dtype(np.dtype(staged.dtype)), "r", shape=(staged.rows, staged.columns))
 
 
 def _key(source: OpenedArray) -> str:
@@ -133,34 +138,68 @@ def _staged_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
+def _bytes(staged: StagedArray) -> int:
+    return staged.rows * staged.columns * _staged_dtype(np.dtype(staged.dtype)).itemsize
+
+
 def _copy(source: OpenedArray, directory: Path, key: str, checkpoint: Callable[[], None]) -> StagedArray:
-    rows, columns = source.rows.stop - source.rows.start, source.columns
-    stored = source.dtype.newbyteorder("<")
-    digest = hashlib.sha256(f"{stored.str} {rows} {columns} ".encode())
-    with _temporary(directory) as temporary:
-        with temporary.open("wb") as file:
-            row = source.rows.start
-            for block in source.blocks():
-                checkpoint()
-                _require_finite(block, row, source.shown)
-                digest.update(block.astype(stored, copy=False).data)
-                file.write(block.astype(_staged_dtype(source.dtype), copy=False).data)
-                row += len(block)
-            file.flush()
-            os.fsync(file.fileno())
+    with _temporary(directory, key) as temporary:
+        _write(source, temporary, checkpoint)
         source.require_unchanged()
-        staged = _describe(source, temporary, f"{key}.values", f"sha256:{digest.hexdigest()}")
+        staged = _describe(source, temporary, f"{key}.values", checkpoint)
         temporary.replace(directory / staged.file)
-    with _temporary(directory) as temporary:
+    with _temporary(directory, key) as temporary:
         with temporary.open("w") as file:
             json.dump(asdict(staged), file)
-            file.flush()
-            os.fsync(file.fileno())
+            _settle(file)
         temporary.replace(directory / f"{key}.json")
     return staged
 
 
-def _describe(source: OpenedArray, file: Path, name: str, fingerprint: str) -> StagedArray:
+def _write(source: OpenedArray, temporary: Path, checkpoint: Callable[[], None]) -> None:
+    """Write the values to a file in C order."""
+    dtype = _staged_dtype(source.dtype)
+    shape = (source.rows.stop - source.rows.start, source.columns)
+    with temporary.open("w+b") as file:
+        if source.whole_rows:
+            target = None
+        else:
+            # Writing to a map of space that the disk does not have would kill the process.
+            os.posix_fallocate(file.fileno(), 0, shape[0] * shape[1] * dtype.itemsize)
+            target = np.memmap(file, dtype, "r+", shape=shape)
+        for block in source.blocks():
+            checkpoint()
+            _require_finite(block, source.shown)
+            values = block.values.astype(dtype, copy=False)
+            if target is None:
+                file.write(values.data)
+            else:
+                row, column = block.row - source.rows.start, block.column
+                target[row : row + values.shape[0], column : column + values.shape[1]] = values
+        if target is not None:
+            target.flush()
+        _settle(file)
+
+
+def _settle(file: IO[Any]) -> None:
+    """Bring a file to the disk before its name can be seen."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _fingerprint(values: NDArray[Any], stored: np.dtype[Any], checkpoint: Callable[[], None]) -> str:
+    """Digest of type, shape and values, little-endian, in C order."""
+    dtype = stored.newbyteorder("<")
+    rows, columns = values.shape
+    digest = hashlib.sha256(f"{dtype.str} {rows} {columns} ".encode())
+    step = max(1, BLOCK_BYTES // (columns * values.dtype.itemsize))
+    for start in range(0, rows, step):
+        checkpoint()
+        digest.update(np.ascontiguousarray(values[start : start + step], dtype).data)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _describe(source: OpenedArray, file: Path, name: str, checkpoint: Callable[[], None]) -> StagedArray:
     rows, columns = source.rows.stop - source.rows.start, source.columns
     values = np.memmap(file, _staged_dtype(source.dtype), "r", shape=(rows, columns))
     try:
@@ -176,7 +215,7 @@ def _describe(source: OpenedArray, file: Path, name: str, fingerprint: str) -> S
         rows=rows,
         columns=columns,
         dtype=source.dtype.name,
-        fingerprint=fingerprint,
+        fingerprint=_fingerprint(values, source.dtype, checkpoint),
         exactness=exactness.value,
         missing_chunks_filled=source.filled,
         constant_columns=facts.constant_columns(values),
@@ -184,16 +223,16 @@ def _describe(source: OpenedArray, file: Path, name: str, fingerprint: str) -> S
     )
 
 
-def _require_finite(block: NDArray[Any], first_row: int, shown: str) -> None:
-    if block.dtype.kind != "f":
+def _require_finite(block: Block, shown: str) -> None:
+    if block.values.dtype.kind != "f":
         return
-    finite = np.isfinite(block)
+    finite = np.isfinite(block.values)
     if not finite.all():
         row, column = (int(place) for place in np.argwhere(~finite)[0])
         raise ProblemError(
             "non-finite-input",
-            f"Array {shown} has a non-finite value, {block[row, column]}, in row {first_row + row}, column {column}. "
-            "Remove or repair such rows.",
+            f"Array {shown} has a non-finite value, {block.values[row, column]}, in row {block.row + row}, column "
+            f"{block.column + column}. Remove or repair such rows.",
         )
 
 
@@ -201,26 +240,42 @@ def _read_manifest(directory: Path, key: str) -> StagedArray | None:
     """Read what a complete copy says of itself; None if it is not there or not whole."""
     try:
         staged = StagedArray(**json.loads((directory / f"{key}.json").read_bytes()))
-        expected = staged.rows * staged.columns * _staged_dtype(np.dtype(staged.dtype)).itemsize
-        return staged if (directory / staged.file).stat().st_size == expected else None
+        return staged if (directory / staged.file).stat().st_size == _bytes(staged) else None
     except (OSError, ValueError, TypeError):
         return None
 
 
 @contextmanager
-def _temporary(directory: Path) -> Iterator[Path]:
-    """A file in the directory that is gone afterwards unless it was renamed."""
-    descriptor, name = tempfile.mkstemp(prefix="incomplete-", dir=directory)
-    os.close(descriptor)
+def _temporary(directory: Path, key: str) -> Iterator[Path]:
+    """A place in the directory, for the holder of the key's lock; nothing is left there unless it was renamed."""
+    path = directory / f"{key}{INCOMPLETE}"
     try:
-        yield Path(name)
+        yield path
     finally:
-        Path(name).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+
+def _remove_leftovers(directory: Path) -> None:
+    """Remove what processes left that ended in the middle of a copy: their locks are free."""
+    for path in directory.glob(f"*{INCOMPLETE}"):
+        with path.with_suffix(".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, checkpoint: Callable[[], None]) -> Iterator[None]:
     """Hold a lock among the processes of this node; it ends with the process that holds it."""
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        # Not one blocking call: a waiting job can be cancelled too.
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                checkpoint()
+                time.sleep(POLL_SECONDS)
         yield

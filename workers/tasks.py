@@ -200,10 +200,8 @@ def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
 
 def stored_row(side: Side, row: int) -> int:
     """Turn a row of the staged copy into the row of the stored array."""
-    for rows in (side.rows, side.reference.rows):
-        if rows is not None:
-            row += rows.start
-    return row
+    rows = side.rows or side.reference.rows
+    return row if rows is None else rows.start + row
 
 
 def _worker_address() -> str:

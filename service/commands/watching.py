@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import typer
 from rich.console import Console
 
 from service.answers import ServiceError
 from service.client import Client
-from service.commands.outcome import JOB_FAILED, problem, tell
+from service.commands.outcome import JOB_FAILED, CommandError, problem
 from service.progress import JobProgress
 
 
@@ -24,7 +23,7 @@ def require_success(status: dict[str, Any]) -> None:
 
     Raises
     ------
-    typer.Exit
+    CommandError
         With the code of a failed job.
     """
     if status["status"] == "successful":
@@ -32,7 +31,6 @@ def require_success(status: dict[str, Any]) -> None:
     exception = status.get("exception")
     if status["status"] == "failed" and exception:
         error = ServiceError(exception, int(exception.get("status", 500)))
-        tell(f"ordsim: job {status['jobID']} failed. {problem(error)}")
-    else:
-        tell(f"ordsim: job {status['jobID']} is {status['status']}: {status.get('message') or 'no reason given'}")
-    raise typer.Exit(JOB_FAILED)
+        raise CommandError(f"job {status['jobID']} failed. {problem(error)}", JOB_FAILED)
+    reason = status.get("message") or "no reason was given"
+    raise CommandError(f"job {status['jobID']} is {status['status']}: {reason}", JOB_FAILED)

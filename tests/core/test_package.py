@@ -13,7 +13,7 @@ import pytest
 from ordsim_core import facts, triplets
 from ordsim_core.distances import Distance, prepare
 
-FORBIDDEN = ["dask", "distributed", "zarr", "numcodecs", "fastapi", "pydantic", "sqlite3", "workers", "service"]
+FORBIDDEN = ["dask", "distributed", "zarr", "numcodecs", "fastapi", "pydantic", "workers", "service"]
 
 IMPORTS = f"""
 import importlib, pkgutil, sys

@@ -93,7 +93,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(tmp_path_factory: pytest.TempPathFactory, lab: Path) -> Settings:
     """Settings of the session's service."""
     state = tmp_path_factory.mktemp("state")
-    return Settings(state_dir=state, roots={"lab": str(lab)}, workers=2, shard_seconds=0.02, max_running=2)
+    return Settings(state_dir=state, roots={"lab": str(lab)}, workers=2, shard_seconds=0.01, max_running=2)
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def test_tsi_is_exact_unless_said_otherwise() -> None:
         ({"measure": "tsi", "method": "sampled", "samples": "10"}, "/measures/0/samples", "integer"),
         ({"measure": "tsi", "method": "sampled"}, "/measures/0", "samples is missing"),
         ({"measure": "tsi", "method": "sampled", "epsilon": 0.1}, "/measures/0", "delta is missing"),
-        ({"measure": "tsi", "method": "sampled", "epsilon": 1e-9, "delta": 0.1}, "/measures/0", "epsilon is too small"),
+        ({"measure": "tsi", "method": "sampled", "epsilon": 1e-9, "delta": 0.1}, "/measures/0", "too small"),
         ({**SAMPLED, "epsilon": 0.1, "delta": 0.1}, "/measures/0", "exclude each other"),
         ({"measure": "tsi", "per_anchor": 1}, "/measures/0/per_anchor", "boolean"),
         ({"measure": "tsi", "k": 0}, "/measures/0/k", "no such field"),

@@ -1,0 +1,250 @@
+"""The life of a job over HTTP: results, artifacts, lists, cancelling."""
+
+from __future__ import annotations
+
+import io
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from ordsim_core.distances import Distance, prepare
+from ordsim_core.triplets import exact_block
+from tests.service.conftest import (
+    EXACT,
+    SAMPLED,
+    check_problem,
+    compare,
+    finish,
+    request,
+    submit,
+    wait_until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx2
+
+LONG = {**SAMPLED, "samples": 10**11}
+
+
+def codes(results: dict[str, Any]) -> list[str]:
+    return [warning["code"] for warning in results["warnings"]]
+
+
+def test_results_have_the_counts_of_the_core(client: httpx2.Client, read: Callable[[str], np.ndarray]) -> None:
+    results = compare(client, request("large", "larger", [EXACT, SAMPLED]))
+    x, y = (prepare(read(name), Distance.EUCLIDEAN) for name in ("large", "larger"))
+    expected = exact_block(x, y, 0, 600).counts
+    exact, sampled = results["results"]
+    kinds = ("concordant", "discordant", "tiedX", "tiedY", "tiedBoth")
+    assert [int(exact["counts"][kind]) for kind in kinds] == [
+        expected.concordant,
+        expected.discordant,
+        expected.tied_x,
+        expected.tied_y,
+        expected.tied_both,
+    ]
+    assert exact["score"] == expected.score
+    assert exact["deficit"] == expected.deficit
+    assert exact["counts"]["population"] == exact["counts"]["comparisons"] == str(600 * 599 * 598 // 2)
+    assert exact["spec"] == {**EXACT, "per_anchor": False, "confidence": 0.99}
+    assert exact["intervals"]["sampling"]["method"] == "none-exact"
+    assert (exact["baseline"], exact["attainableMaximum"]) == (0.5, 1.0)
+    assert sampled["spec"] == {**SAMPLED, "confidence": 0.99}
+    assert set(sampled["intervals"]) == {"sampling", "hoeffding"}
+    assert results["inputs"]["n"] == 600
+    assert results["inputs"]["x"]["exactness"] == "float"
+    assert results["provenance"]["plan"][0]["shards"] > 1
+    assert codes(results) == ["no-row-ids", "precision-fell-back"]
+    assert exact["precision"] == {"used": "float64"}
+
+
+@pytest.fixture
+def read(lab: Any) -> Callable[[str], np.ndarray]:
+    """Read an array of the lab."""
+    import zarr  # noqa: PLC0415
+
+    return lambda name: np.asarray(zarr.open_array(lab / name, mode="r")[...])
+
+
+def test_equal_inputs_agree_without_remainder(client: httpx2.Client) -> None:
+    (result,) = compare(client, request("large", "large"))["results"]
+    assert (result["score"], result["deficit"], result["counts"]["discordant"]) == (1.0, 0.0, "0")
+
+
+def test_warnings_say_what_a_reader_should_know(client: httpx2.Client) -> None:
+    ids = {"x": {"root": "lab", "path": "ids/a"}, "y": {"root": "lab", "path": "ids/a"}}
+    assert codes(compare(client, request(ids=ids))) == ["small-sample"]
+    assert codes(compare(client, request("twins", ids=ids))) == ["constant-columns", "repeated-rows", "small-sample"]
+    filled = compare(client, request("holes", missing_chunks="fill", ids=ids))
+    assert codes(filled) == ["chunks-filled", "repeated-rows", "small-sample"] or codes(filled) == [
+        "chunks-filled",
+        "small-sample",
+    ]
+    assert filled["inputs"]["x"]["missingChunksFilled"] == 1
+    few = compare(client, request("large", "larger", [{**SAMPLED, "samples": 50}]))
+    assert codes(few) == ["no-row-ids", "precision-fell-back", "small-sample"]
+
+
+def test_cosine_claims_no_exactness(client: httpx2.Client) -> None:
+    body = request()
+    body["x"]["distance"] = "cosine"
+    (result,) = compare(client, body)["results"]
+    assert result["precision"] == {"used": "float64"}
+
+
+def test_confidence_follows_delta(client: httpx2.Client) -> None:
+    measure = {"measure": "tsi", "method": "sampled", "epsilon": 0.1, "delta": 0.05}
+    results = compare(client, request(measures=[measure, EXACT]))["results"]
+    assert [result["intervals"]["sampling"]["confidence"] for result in results] == [0.95, 0.99]
+
+
+def test_artifacts_come_as_numpy_and_as_text(client: httpx2.Client) -> None:
+    results = compare(client, request(measures=[SAMPLED, {**EXACT, "per_anchor": True}]))
+    assert [result["artifacts"] for result in results["results"]] == [[], ["1-per_anchor"]]
+    base = f"/v1/jobs/{results['jobID']}/artifacts"
+    values = np.load(io.BytesIO(client.get(f"{base}/1-per_anchor.npy").content))
+    assert values.shape == (8,)
+    assert values.mean() == pytest.approx(results["results"][1]["score"])
+    response = client.get(f"{base}/1-per_anchor.csv")
+    assert response.headers["content-type"].startswith("text/csv")
+    header, *lines = response.text.splitlines()
+    assert header == "row,per_anchor"
+    assert [line.split(",")[0] for line in lines] == [str(row) for row in range(8)]
+    assert [float(line.split(",")[1]) for line in lines] == values.tolist()
+    for name in ("0-per_anchor.npy", "..%2F..%2Fjobs.npy", "1-per_anchor.txt", "1-per_anchor.part.npy"):
+        check_problem(client.get(f"{base}/{name}"), 404, "not-found")
+
+
+def test_a_finished_job_is_final(client: httpx2.Client) -> None:
+    status = finish(client, request())
+    assert (status["status"], status["progress"], status["ordsim"]["attempt"]) == ("successful", 100, 1)
+    assert status["created"] <= status["started"] <= status["finished"]
+    problem = check_problem(client.delete(f"/v1/jobs/{status['jobID']}"), 409, "job-final")
+    assert "successful" in problem["detail"]
+    assert client.get(f"/v1/jobs/{status['jobID']}/results").status_code == 200
+    assert client.get(f"/v1/jobs/{status['jobID']}").json() == status
+
+
+def test_etags_save_the_body(client: httpx2.Client) -> None:
+    job = finish(client, request())["jobID"]
+    tag = client.get(f"/v1/jobs/{job}").headers["ETag"]
+    for sent in (tag, f'"other", {tag}', f"W/{tag}", "*"):
+        response = client.get(f"/v1/jobs/{job}", headers={"If-None-Match": sent})
+        assert (response.status_code, response.content, response.headers["ETag"]) == (304, b"", tag)
+    assert client.get(f"/v1/jobs/{job}", headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["", "/results", "/artifacts/0-per_anchor.npy", "/artifacts/0-per_anchor.csv"])
+def test_unknown_jobs(client: httpx2.Client, path: str) -> None:
+    check_problem(client.get(f"/v1/jobs/nobody{path}"), 404, "unknown-job")
+    check_problem(client.delete("/v1/jobs/nobody"), 404, "unknown-job")
+
+
+def test_cancelling_while_shards_run(client: httpx2.Client) -> None:
+    job = submit(client, request("large", "larger", [LONG]))
+    wait_until(lambda: client.get(f"/v1/jobs/{job}").json()["ordsim"]["shardsDone"] > 2, 60, "shards")
+    status = client.get(f"/v1/jobs/{job}").json()
+    assert (status["status"], status["ordsim"]["phase"]) == ("running", "count")
+    assert status["ordsim"]["etaSeconds"] > 1
+    assert 0 < status["ordsim"]["comparisonsDone"] < status["ordsim"]["comparisonsTotal"] == 10**11
+    response = client.get(f"/v1/jobs/{job}/results")
+    check_problem(response, 409, "result-not-ready")
+    assert response.headers["Retry-After"] == "1"
+    begin = time.monotonic()
+    response = client.delete(f"/v1/jobs/{job}")
+    assert response.status_code == 202
+    wait_until(lambda: client.get(f"/v1/jobs/{job}").json()["status"] == "dismissed", 15, "the dismissal")
+    assert time.monotonic() - begin < 10
+    final = client.get(f"/v1/jobs/{job}").json()
+    assert final["finished"] is not None
+    assert final["progress"] < 100
+    assert client.delete(f"/v1/jobs/{job}").status_code == 200
+    for path in ("results", "artifacts/0-per_anchor.npy"):
+        check_problem(client.get(f"/v1/jobs/{job}/{path}"), 410, "gone")
+    assert finish(client, request())["status"] == "successful"  # the workers are free again
+    assert client.get(f"/v1/jobs/{job}").json() == {**final, "ordsim": {**final["ordsim"]}}
+
+
+def test_a_waiting_job_is_dismissed_at_once(client: httpx2.Client) -> None:
+    running = [submit(client, request("large", "larger", [LONG])) for _ in range(2)]
+    for job in running:
+        wait_until(lambda job=job: client.get(f"/v1/jobs/{job}").json()["status"] == "running", 30, "a start")
+    waiting = submit(client, request())
+    response = client.delete(f"/v1/jobs/{waiting}")
+    assert (response.status_code, response.json()["status"]) == (200, "dismissed")
+    for job in running:
+        client.delete(f"/v1/jobs/{job}")
+    for job in running:
+        wait_until(lambda job=job: client.get(f"/v1/jobs/{job}").json()["status"] == "dismissed", 15, "the end")
+
+
+def test_lists_are_filtered_and_paged(client: httpx2.Client) -> None:
+    tags = {"suite": "lists", "with:colon".replace(":", "."): "a:b"}
+    jobs = [finish(client, request(label="list me", tags=tags, seed=seed))["jobID"] for seed in range(5)]
+    query = {"label": "list me", "tag": ["suite:lists", "with.colon:a:b"], "status": "successful", "limit": "2"}
+    page = client.get("/v1/jobs", params={**query, "process": "compare"}).json()
+    seen = []
+    while True:
+        seen += [job["jobID"] for job in page["jobs"]]
+        following = [link["href"] for link in page["links"] if link["rel"] == "next"]
+        if not following:
+            break
+        page = client.get(following[0]).json()
+    assert seen == jobs[::-1]
+    assert client.get("/v1/jobs", params={**query, "tag": "suite:other"}).json()["jobs"] == []
+    assert client.get("/v1/jobs", params={**query, "status": "failed"}).json()["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=201", "limit=x", "status=done", "process=layers", "tag=plain", "cursor=%21", "cursor=YQ"]
+)
+def test_filters_that_make_no_sense(client: httpx2.Client, query: str) -> None:
+    problem = check_problem(client.get(f"/v1/jobs?{query}"), 422, "invalid-request")
+    assert [error["parameter"].split(".")[0] for error in problem["errors"]] == [query.partition("=")[0]]
+
+
+def test_the_catalogue(client: httpx2.Client) -> None:
+    assert [process["id"] for process in client.get("/v1/processes").json()["processes"]] == ["compare"]
+    process = client.get("/v1/processes/compare").json()
+    assert [(entry["measure"], entry["method"], entry["minimumRows"]) for entry in process["measures"]] == [
+        ("tsi", "exact", 3),
+        ("tsi", "sampled", 3),
+        ("qsi", "sampled", 4),
+    ]
+    assert process["inputs"]["required"] == ["process", "x", "y", "measures"]
+    check_problem(client.get("/v1/processes/layers"), 404, "not-found")
+
+
+def test_roots_and_arrays(client: httpx2.Client, lab: Any) -> None:
+    response = client.get("/v1/roots")
+    assert response.json() == {"roots": [{"name": "lab", "kind": "directory"}]}
+    arrays = client.get("/v1/roots/lab/arrays").json()["arrays"]
+    paths = [array["path"] for array in arrays]
+    assert paths == sorted(paths)
+    assert arrays[paths.index("x")] == {
+        "path": "x",
+        "shape": [8, 4],
+        "dtype": "float32",
+        "chunks": [4, 4],
+        "shards": None,
+        "zarrFormat": 3,
+    }
+    below = client.get("/v1/roots/lab/arrays", params={"prefix": "group"}).json()["arrays"]
+    assert [array["path"] for array in below] == ["group/inner"]
+    check_problem(client.get("/v1/roots/attic/arrays"), 404, "unknown-root")
+    response = client.get("/v1/roots/lab/arrays", params={"prefix": "../"})
+    check_problem(response, 422, "path-outside-root")
+    assert str(lab) not in response.text
+
+
+def test_health_and_problems(client: httpx2.Client) -> None:
+    assert client.get("/livez").json() == {"status": "alive"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+    kind = client.get("/problems/too-few-rows").json()
+    assert (kind["status"], kind["type"]) == (422, "/problems/too-few-rows")
+    check_problem(client.get("/problems/none"), 404, "not-found")
+    check_problem(client.get("/docs"), 404, "not-found")
