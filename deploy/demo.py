@@ -45,6 +45,7 @@ def demonstrate(directory: Path, console: Console) -> None:
     roots[ROOT].mkdir()
     console.print("How similar are layers 6 and 3 of a language model, on 2,000 sentences?\n")
     with PrivateService(directory / "state", roots) as service:
+        console.print("starting    a service with its workers; the first start compiles its kernels")
         for name in ARRAYS.values():
             array = import_with_progress(SAMPLES / f"{name}.npy", roots, ROOT, name, console)
             shape = " x ".join(map(numerals.grouped, array.shape))
@@ -65,10 +66,8 @@ def demonstrate(directory: Path, console: Console) -> None:
     if abs(per_anchor.mean() - results[0]["score"]) > 1e-12:
         raise AssertionError("the scores of the anchors do not average to the score of all")
     worst = int(per_anchor.argmin())
-    console.print(
-        f"\n  Of all rows, row {worst} sees the others most differently in x and y: its own TSI is "
-        f"{per_anchor[worst]:.4f}."
-    )
+    said = f"Row {worst} is seen most differently in x and y: its own TSI is {per_anchor[worst]:.4f}."
+    console.print(f"\n  {said}")
 
 
 def main() -> int:

@@ -114,7 +114,8 @@ class Database:
                     if version > len(scripts):
                         raise RuntimeError(
                             f"the job store {self._path.name} was written by a newer ordsim "
-                            f"(version {version}, this one knows {len(scripts)}): use that one, or another state directory"
+                            f"(version {version}, this one knows {len(scripts)}): use "
+                            "that one, or another state directory"
                         )
                     if version == len(scripts):
                         return

@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from service import explaining
+from service import explaining, openapi
 from service.states import IllegalTransitionError, KeyReuseError, UnknownJobError
 from workers.errors import Origin, ProblemError
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MEDIA_TYPE = "application/problem+json"
 UNKNOWN_REQUEST = "unknown"
 
 
@@ -90,7 +89,7 @@ BY_STATUS = {
 """What the framework's own errors are called."""
 
 
-class HttpProblem(Exception):
+class HttpProblem(Exception):  # noqa: N818 - it is the problem, as in the media type's name
     """An error of one request, for what `ProblemError` cannot say: headers, several pointers, another status."""
 
     def __init__(
@@ -169,7 +168,7 @@ def respond(problem: Mapping[str, Any], headers: Mapping[str, str] | None = None
         dict(problem),
         status_code=problem["status"],
         headers=dict(headers or {}),
-        media_type=MEDIA_TYPE,
+        media_type=openapi.PROBLEM,
     )
 
 
@@ -241,7 +240,10 @@ async def _framework(request: Request, error: Exception) -> JSONResponse:
         "malformed-json": "The body cannot be read as JSON.",
         "payload-too-large": error.detail,  # by the middleware of this package
     }
-    return answer(request.scope, slug, details.get(slug, f"{KINDS[slug].title}."), headers=error.headers)
+    headers = dict(error.headers or {})
+    if slug == "method-not-allowed":
+        headers["Allow"] = ", ".join(openapi.methods(request.app, request.scope["path"]))
+    return answer(request.scope, slug, details.get(slug, f"{KINDS[slug].title}."), headers=headers)
 
 
 async def _unknown_job(request: Request, error: Exception) -> JSONResponse:

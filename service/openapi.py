@@ -5,13 +5,15 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from starlette.routing import compile_path
+
 from service import documents
-from service.errors import MEDIA_TYPE
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 VERSION = version("ordsim")
+PROBLEM = "application/problem+json"
 
 DESCRIPTIONS = {
     400: "The body is not JSON",
@@ -54,4 +56,16 @@ def _mend(operation: dict[str, Any]) -> None:
     for status, response in operation["responses"].items():
         content = response.get("content", {})
         if status.isdecimal() and int(status) >= 400 and "application/json" in content:
-            response["content"] = {MEDIA_TYPE: content["application/json"]}
+            response["content"] = {PROBLEM: content["application/json"]}
+
+
+def methods(app: FastAPI, path: str) -> list[str]:
+    """List all methods that an address takes; the framework names those of the first route that it finds."""
+    return sorted(
+        {
+            method.upper()
+            for template, operations in app.openapi()["paths"].items()
+            if compile_path(template)[0].match(path)
+            for method in operations
+        }
+    )

@@ -15,7 +15,6 @@ from service.states import Phase
 from workers import execute, identifiers
 from workers.errors import ProblemError
 from workers.references import Reference
-from workers.staging import StagedArray
 from workers.tasks import ShardTask, StageTask, count_shard, stage_side
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from workers.cluster import Cluster
     from workers.measures.protocol import Outcome
     from workers.references import Roots
+    from workers.staging import StagedArray
 
 IN_FLIGHT = 3
 """Shards in flight for each thread of the cluster: one computes, the others wait at its door."""

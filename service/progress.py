@@ -97,7 +97,7 @@ class JobProgress:
             self._bar.update(self._task, description=phase, completed=share, rate=rate, left=left)
         elif self._shown is None or (phase, int(share) // STEP) != self._shown:
             self._shown = (phase, int(share) // STEP)
-            parts = [f"{phase}: {share:.0f}%", rate, left]
+            parts = [f"{phase}: {int(share)}%", rate, left]
             self._console.print(", ".join(part for part in parts if part), markup=False, highlight=False)
 
     def _pace(self, details: dict[str, Any]) -> tuple[str, str]:
@@ -127,4 +127,4 @@ def percent(status: Mapping[str, Any]) -> float:
     total = int(details.get("comparisonsTotal") or 0)
     if not total:
         return float(status.get("progress") or 0)
-    return min(99.9, 100 * int(details.get("comparisonsDone") or 0) / total)
+    return min(99.0, 100 * int(details.get("comparisonsDone") or 0) / total)

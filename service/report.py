@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from service.answers import Result, Results
 
 WIDEST = 100
-NARROW = 72
 FINGERPRINT_DIGITS = 12
 KINDS = {
     "concordant": "same order",
@@ -244,4 +243,4 @@ def _provenance(provenance: Mapping[str, Any]) -> RenderableType:
     versions = provenance.get("versions") or {}
     names = sorted(versions, key=lambda name: (name not in PACKAGES_FIRST, name))
     said += [f"{name} {versions[name]}" for name in names]
-    return Text(" · ".join(said), style="dim")
+    return Text(", ".join(said), style="dim")

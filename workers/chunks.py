@@ -157,8 +157,9 @@ def _held(path: Path, found: ArrayMetadata, index: ShardIndex, shown: str, key: 
             ) from error
     pairs = np.frombuffer(raw, f"{index.byte_order}u8").reshape(*grid, 2)
     held: NDArray[np.bool_] = ~(pairs == ABSENT).all(axis=-1)
+    begin, end = (0, size - length) if index.at_end else (length, size)
     # As floats, the sum of two numbers beyond 2^63 does not wrap round.
-    if (pairs[held].astype(np.float64).sum(axis=-1) > size).any():
+    if (pairs[held].astype(np.float64).sum(axis=-1) > end).any() or (pairs[held][:, 0] < begin).any():
         raise ProblemError("corrupt-data", f"Shard {key} of array {shown} is cut short: it ends within a chunk.")
     return held
 

@@ -124,7 +124,14 @@ class Cluster:
         self._client = await Client(  # type: ignore[no-untyped-call]
             self._local, asynchronous=True, set_as_default=False
         )
-        self._local.scale(self._number)
+        self.scale(self._number)
+
+    def scale(self, number: int) -> None:
+        """Have `number` workers from now on; they start, or leave, in the background."""
+        if self._local is None:
+            raise RuntimeError("the cluster is not running")
+        self._number = number
+        self._local.scale(number)
 
     async def close(self) -> None:
         """End the client, the workers and the scheduler; harmless when done twice."""

@@ -189,11 +189,11 @@ def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
             "store smaller integers or floating-point numbers.",
         )
     if isinstance(error, RangeTooWideError):
-        place = "the values" if error.row is None else f"row {stored_row(side, error.row)}"
+        place = "" if error.row is None else f" in row {stored_row(side, error.row)}"
         return ProblemError(
             "over-limit",
-            f"In array {name}, {place} span {error.binades} powers of two, more than distances in float64 can "
-            f"hold ({error.limit}): rescale columns, or set negligible values to zero.",
+            f"The values of array {name}{place} span {error.binades} powers of two, more than distances in "
+            f"float64 can hold ({error.limit}): rescale columns, or set negligible values to zero.",
         )
     raise error
 

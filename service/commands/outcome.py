@@ -1,5 +1,6 @@
 """How commands end: exit codes, and errors in one or two lines."""
 
+import io
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +35,9 @@ def tell(message: str) -> None:
 
 def run(application: Callable[..., Any]) -> int:
     """Run a command line and return its exit code; whatever is foreseen ends without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a path or a line that the terminal cannot show ends nothing
     try:
         return int(application(prog_name="ordsim", standalone_mode=False) or OK)
     except TyperException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -211,7 +212,7 @@ def test_exact_order_under_cosine_keeps_all_fractions_apart() -> None:
     numerators = (products * abs(products)).ravel()
     denominators = np.outer(norms, norms).ravel()
     order = np.argsort(-keys.ravel(), kind="stable")
-    for one, other in zip(order[:-1], order[1:], strict=True):
+    for one, other in itertools.pairwise(order):
         left, right = numerators[one] * denominators[other], numerators[other] * denominators[one]
         in_keys = -keys.ravel()[one] < -keys.ravel()[other]
         assert (left < right) == in_keys

@@ -43,9 +43,7 @@ def test_published_worked_examples(x: np.ndarray, y: np.ndarray, tsi: Fraction, 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_tabulated_cases(case: dict[str, Any], distance: str) -> None:
-    x, y = (
-        np.array([[float.fromhex(value) for value in row] for row in case[side]], case["dtype"]) for side in "xy"
-    )
+    x, y = (np.array([[float.fromhex(value) for value in row] for row in case[side]], case["dtype"]) for side in "xy")
     tsi, qsi = case[f"tsi_{distance}"], case[f"qsi_{distance}"]
     if distance == "cosine" and not (x.any(axis=1).all() and y.any(axis=1).all()):
         assert tsi is None

@@ -67,9 +67,7 @@ def test_clopper_pearson_with_many_samples_and_few_disagreements(comparisons: in
 
 def _few_failures(failures: int, trials: int, probability: Decimal) -> Decimal:
     """Probability of at most this many failures, successes having this probability."""
-    return sum(
-        math.comb(trials, k) * (1 - probability) ** k * probability ** (trials - k) for k in range(failures + 1)
-    )
+    return sum(math.comb(trials, k) * (1 - probability) ** k * probability ** (trials - k) for k in range(failures + 1))
 
 
 def test_hoeffding_has_its_radius_and_stays_within_the_unit_interval() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_blocks_add_up_however_they_are_cut(pair: Any, cuts: list[int]) -> None:
     x, y = (prepare(side, Distance.EUCLIDEAN) for side in pair[:2])
     whole = triplets.exact_block(x, y, 0, x.rows)
     borders = [0, *sorted(min(cut, x.rows) for cut in cuts), x.rows]
-    blocks = [triplets.exact_block(x, y, *ends) for ends in zip(borders[:-1], borders[1:], strict=True)]
+    blocks = [triplets.exact_block(x, y, *ends) for ends in itertools.pairwise(borders)]
     assert sum((block.counts for block in blocks), AgreementCounts()) == whole.counts
     assert np.concatenate([block.agreeing for block in blocks]).tolist() == whole.agreeing.tolist()
     assert whole.counts.comparisons == triplet_population(x.rows)

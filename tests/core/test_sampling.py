@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,9 @@ from scipy.stats import binom, chi2
 from ordsim_core import intervals, quadruplets, sampling, triplets
 from ordsim_core.counts import AgreementCounts
 from ordsim_core.distances import Distance, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 STREAMS: list[tuple[Callable[..., Any], int]] = [(sampling.triplets, 3), (sampling.quadruplets, 4)]
 FALSE_ALARM = 1e-6
@@ -34,9 +36,7 @@ def test_rows_are_distinct_and_in_range(stream: Callable[..., Any], size: int, e
 @pytest.mark.parametrize(("stream", "size"), STREAMS)
 @pytest.mark.parametrize("extra", [0, 1, 2])
 @pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1])
-def test_all_ordered_tuples_are_equally_likely(
-    stream: Callable[..., Any], size: int, extra: int, seed: int
-) -> None:
+def test_all_ordered_tuples_are_equally_likely(stream: Callable[..., Any], size: int, extra: int, seed: int) -> None:
     rows, samples = size + extra, 200_000
     drawn = stream(seed, 0, samples, rows)
     codes = drawn @ rows ** np.arange(size)

@@ -90,9 +90,6 @@ def score(counts: Counts) -> Fraction:
 def binomial_upper_tail(successes: int, trials: int, probability: Fraction) -> Fraction:
     """Probability of at least `successes`."""
     return sum(
-        (
-            comb(trials, k) * probability**k * (1 - probability) ** (trials - k)
-            for k in range(successes, trials + 1)
-        ),
+        (comb(trials, k) * probability**k * (1 - probability) ** (trials - k) for k in range(successes, trials + 1)),
         Fraction(0),
     )

@@ -6,7 +6,6 @@ import threading
 import time
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -21,6 +20,7 @@ from workers import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 EXACT = {"measure": "tsi", "method": "exact"}
 SAMPLED = {"measure": "qsi", "method": "sampled", "samples": 2000}
@@ -93,7 +93,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(tmp_path_factory: pytest.TempPathFactory, lab: Path) -> Settings:
     """Settings of the session's service."""
     state = tmp_path_factory.mktemp("state")
-    return Settings(state_dir=state, roots={"lab": str(lab)}, workers=2, shard_seconds=0.01, max_running=2)
+    return Settings(state_dir=state, roots={"lab": str(lab)}, workers=2, shard_seconds=0.02, max_running=2)
 
 
 @contextmanager
@@ -183,4 +183,3 @@ def check_problem(response: Any, status: int, slug: str) -> dict[str, Any]:
         assert error["detail"]
         assert error["pointer"] == "" or error["pointer"].startswith("/")
     return problem
-

@@ -102,9 +102,7 @@ class JobMachine(RuleBasedStateMachine):
     def record(self, job: str, shard: int) -> None:
         model = self.model[job]
         planned = model["shards"] is not None and shard < len(model["shards"])
-        taken = self.store.ledger.record(
-            job, 0, shard, Partial(AgreementCounts(concordant=10 + shard)).to_bytes(), 1.0
-        )
+        taken = self.store.ledger.record(job, 0, shard, Partial(AgreementCounts(concordant=10 + shard)).to_bytes(), 1.0)
         assert taken == (planned and model["status"] == "running" and shard not in model["done"])
         if taken:
             model["done"].add(shard)
@@ -136,7 +134,5 @@ class JobMachine(RuleBasedStateMachine):
             self.shown[job.id] = job.percent
 
 
-JobMachine.TestCase.settings = settings(
-    max_examples=30, stateful_step_count=25, deadline=None, derandomize=True
-)
+JobMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None, derandomize=True)
 TestJobMachine = JobMachine.TestCase

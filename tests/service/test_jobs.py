@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import zarr
 
 from ordsim_core.distances import Distance, prepare
 from ordsim_core.triplets import exact_block
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-LONG = {**SAMPLED, "samples": 10**11}
+LONG = {**SAMPLED, "samples": 2 * 10**9}
 
 
 def codes(results: dict[str, Any]) -> list[str]:
@@ -65,8 +66,6 @@ def test_results_have_the_counts_of_the_core(client: httpx2.Client, read: Callab
 @pytest.fixture
 def read(lab: Any) -> Callable[[str], np.ndarray]:
     """Read an array of the lab."""
-    import zarr  # noqa: PLC0415
-
     return lambda name: np.asarray(zarr.open_array(lab / name, mode="r")[...])
 
 
@@ -80,10 +79,7 @@ def test_warnings_say_what_a_reader_should_know(client: httpx2.Client) -> None:
     assert codes(compare(client, request(ids=ids))) == ["small-sample"]
     assert codes(compare(client, request("twins", ids=ids))) == ["constant-columns", "repeated-rows", "small-sample"]
     filled = compare(client, request("holes", missing_chunks="fill", ids=ids))
-    assert codes(filled) == ["chunks-filled", "repeated-rows", "small-sample"] or codes(filled) == [
-        "chunks-filled",
-        "small-sample",
-    ]
+    assert codes(filled) == ["chunks-filled", "small-sample"]
     assert filled["inputs"]["x"]["missingChunksFilled"] == 1
     few = compare(client, request("large", "larger", [{**SAMPLED, "samples": 50}]))
     assert codes(few) == ["no-row-ids", "precision-fell-back", "small-sample"]
@@ -150,7 +146,7 @@ def test_cancelling_while_shards_run(client: httpx2.Client) -> None:
     status = client.get(f"/v1/jobs/{job}").json()
     assert (status["status"], status["ordsim"]["phase"]) == ("running", "count")
     assert status["ordsim"]["etaSeconds"] > 1
-    assert 0 < status["ordsim"]["comparisonsDone"] < status["ordsim"]["comparisonsTotal"] == 10**11
+    assert 0 < status["ordsim"]["comparisonsDone"] < status["ordsim"]["comparisonsTotal"] == 2 * 10**9
     response = client.get(f"/v1/jobs/{job}/results")
     check_problem(response, 409, "result-not-ready")
     assert response.headers["Retry-After"] == "1"
@@ -166,7 +162,7 @@ def test_cancelling_while_shards_run(client: httpx2.Client) -> None:
     for path in ("results", "artifacts/0-per_anchor.npy"):
         check_problem(client.get(f"/v1/jobs/{job}/{path}"), 410, "gone")
     assert finish(client, request())["status"] == "successful"  # the workers are free again
-    assert client.get(f"/v1/jobs/{job}").json() == {**final, "ordsim": {**final["ordsim"]}}
+    assert client.get(f"/v1/jobs/{job}").json() == final
 
 
 def test_a_waiting_job_is_dismissed_at_once(client: httpx2.Client) -> None:
@@ -183,7 +179,7 @@ def test_a_waiting_job_is_dismissed_at_once(client: httpx2.Client) -> None:
 
 
 def test_lists_are_filtered_and_paged(client: httpx2.Client) -> None:
-    tags = {"suite": "lists", "with:colon".replace(":", "."): "a:b"}
+    tags = {"suite": "lists", "with.colon": "a:b"}
     jobs = [finish(client, request(label="list me", tags=tags, seed=seed))["jobID"] for seed in range(5)]
     query = {"label": "list me", "tag": ["suite:lists", "with.colon:a:b"], "status": "successful", "limit": "2"}
     page = client.get("/v1/jobs", params={**query, "process": "compare"}).json()
@@ -200,7 +196,8 @@ def test_lists_are_filtered_and_paged(client: httpx2.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=201", "limit=x", "status=done", "process=layers", "tag=plain", "cursor=%21", "cursor=YQ"]
+    "query",
+    ["limit=0", "limit=201", "limit=x", "status=done", "process=layers", "tag=plain", "cursor=%21", "cursor=YQ"],
 )
 def test_filters_that_make_no_sense(client: httpx2.Client, query: str) -> None:
     problem = check_problem(client.get(f"/v1/jobs?{query}"), 422, "invalid-request")
@@ -248,3 +245,10 @@ def test_health_and_problems(client: httpx2.Client) -> None:
     assert (kind["status"], kind["type"]) == (422, "/problems/too-few-rows")
     check_problem(client.get("/problems/none"), 404, "not-found")
     check_problem(client.get("/docs"), 404, "not-found")
+
+
+def test_a_method_that_is_not_possible_names_those_that_are(client: httpx2.Client) -> None:
+    for path, allowed in (("/v1/jobs", "GET, POST"), ("/v1/jobs/a", "DELETE, GET"), ("/livez", "GET")):
+        response = client.put(path)
+        check_problem(response, 405, "method-not-allowed")
+        assert response.headers["Allow"] == allowed

@@ -53,8 +53,8 @@ def test_impossible_settings_are_refused(fields: dict[str, object], word: str) -
 
 def test_a_state_directory_has_one_owner_at_a_time(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    with lock.own(state):
-        with pytest.raises(lock.StateDirectoryInUseError, match=r"already in use.*process \d+"), lock.own(state):
-            pytest.fail("two services own one directory")
+    refused = pytest.raises(lock.StateDirectoryInUseError, match=r"already in use.*process \d+")
+    with lock.own(state), refused, lock.own(state):
+        pytest.fail("two services own one directory")
     with lock.own(state):
         pass

@@ -279,9 +279,7 @@ def test_concurrent_writers_lose_nothing(store: JobStore) -> None:
     store.ledger.plan("a", [shards])
     with ThreadPoolExecutor(8) as pool:
         # Each shard twice, from different threads: one of the two is taken.
-        taken = list(
-            pool.map(lambda shard: store.ledger.record("a", 0, shard.index, BLOB, 0.1, tell=True), shards * 2)
-        )
+        taken = list(pool.map(lambda shard: store.ledger.record("a", 0, shard.index, BLOB, 0.1, tell=True), shards * 2))
     assert sum(taken) == 60
     assert store.ledger.missing("a") == []
     assert store.ledger.total("a", 0).counts.concordant == 360

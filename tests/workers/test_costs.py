@@ -38,9 +38,7 @@ def test_shards_cover_every_position_once(length: int, seconds_each: float, seco
 
 @settings(deadline=None)  # a busy machine is no failure
 @given(st.integers(1, 20_000), each, budgets)
-def test_shards_keep_to_their_budget_where_a_position_does(
-    length: int, seconds_each: float, seconds: float
-) -> None:
+def test_shards_keep_to_their_budget_where_a_position_does(length: int, seconds_each: float, seconds: float) -> None:
     shards = cutting.shards(length, seconds_each, seconds, 1)
     sizes = {shard.stop - shard.start for shard in shards}
     assert max(sizes) - min(sizes) <= 1

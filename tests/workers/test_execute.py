@@ -41,9 +41,7 @@ async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
 async def until_nothing_runs(cluster: Cluster) -> None:
     """Wait until no worker has a task and the scheduler knows of none, waiting ones included."""
     async with asyncio.timeout(10):
-        while any((await cluster.client.processing()).values()) or await cluster.client.run_on_scheduler(
-            count_tasks
-        ):
+        while any((await cluster.client.processing()).values()) or await cluster.client.run_on_scheduler(count_tasks):
             await asyncio.sleep(0.01)
 
 
@@ -213,9 +211,7 @@ async def test_storage_errors_that_stay_are_named_without_paths(
     assert invocations(tmp_path, 0) == times
 
 
-async def test_problems_arrive_as_they_were_raised_and_are_never_retried(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_problems_arrive_as_they_were_raised_and_are_never_retried(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(ProblemError) as caught:
         await collect(start(cluster, [probe(tmp_path, 0, "problem")]))
     problem = caught.value
@@ -264,9 +260,7 @@ async def test_a_cancelled_attempt_does_not_touch_the_next(cluster: Cluster, tmp
     assert await running == [1]
 
 
-async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(cluster: Cluster, tmp_path: Path) -> None:
     stop = asyncio.Event()
     tasks = [probe(tmp_path, i, "deaf") for i in range(8)]
     running = asyncio.create_task(collect(start(cluster, tasks, stop=stop, deadline=0.3)))
@@ -289,9 +283,7 @@ async def test_leaving_the_loop_cancels_the_futures(cluster: Cluster, tmp_path: 
     assert sum(invocations(tmp_path, i) for i in range(5, 9)) == 0
 
 
-async def test_tasks_lost_with_the_connection_to_the_scheduler_run_again(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+async def test_tasks_lost_with_the_connection_to_the_scheduler_run_again(cluster: Cluster, tmp_path: Path) -> None:
     running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, i, "hold") for i in range(4)])))
     await until(lambda: invocations(tmp_path, 0) + invocations(tmp_path, 1) == 2)
     cluster.client.scheduler_comm.comm.abort()

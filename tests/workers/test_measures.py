@@ -189,7 +189,7 @@ def test_registry() -> None:
         ("tsi", "sampled"): 3,
         ("qsi", "sampled"): 4,
     }
-    with pytest.raises(LookupError, match="'cka'.*tsi exact"):
+    with pytest.raises(LookupError, match=r"'cka'.*tsi exact"):
         registry.find("cka", "linear")
 
 

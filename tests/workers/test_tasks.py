@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import threading
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -18,8 +16,9 @@ import pytest_asyncio
 import zarr
 from shard_functions import KillingShard, count_shard_after_kill, invocations
 
-from ordsim_core import triplets
+from ordsim_core import distances, triplets
 from ordsim_core.distances import Distance, prepare
+from ordsim_core.errors import NonFiniteError, NotRepresentableError
 from workers import cancellation, environment, spaces
 from workers.cancellation import ShardCancelled
 from workers.cluster import Cluster
@@ -32,14 +31,11 @@ from workers.measures.tsi_exact import TsiExactOptions
 from workers.measures.tsi_sampled import TsiSampledOptions
 from workers.partials import Partial
 from workers.references import Reference, Root, RowRange
-from workers.spaces import SpaceCache, weight
 from workers.tasks import ShardResult, ShardTask, Side, StageTask, count_shard, stage_side
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
     from pathlib import Path
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ROWS = 40
 SHAPE = PairShape(ROWS, 6, 4)
@@ -81,16 +77,11 @@ def side(name: str, distance: Distance = Distance.EUCLIDEAN, rows: RowRange | No
     return Side(Reference("lab", name), distance, rows, "error")
 
 
-def shard_tasks(
-    staged: dict[str, Any], options: MeasureOptions, seconds: float, job: str = "count"
-) -> list[ShardTask]:
+def shard_tasks(staged: dict[str, Any], options: MeasureOptions, seconds: float, job: str = "count") -> list[ShardTask]:
     """All shards of one measure, in an order of no meaning."""
     shards = registry.find(options.measure, options.method).shards(SHAPE, options, seconds)
     random.Random(3).shuffle(shards)
-    return [
-        ShardTask(job, 1, 0, side("x"), side("y"), staged["x"], staged["y"], options, shard, 5)
-        for shard in shards
-    ]
+    return [ShardTask(job, 1, 0, side("x"), side("y"), staged["x"], staged["y"], options, shard, 5) for shard in shards]
 
 
 def total(results: Iterable[ShardResult]) -> Partial:
@@ -158,32 +149,51 @@ def test_a_node_that_reads_other_values_refuses(worker_process: Path) -> None:
     assert "Array y changed" in caught.value.detail
 
 
+ZERO_ROW = np.array([[1.0, 1], [2, 1], [0, 0], [3, 1]])
+WIDE_ROW = np.array([[1.0, 1], [2, 1], [1e300, 1e-300], [3, 1]])
+
+
+@pytest.mark.parametrize("rows", [None, RowRange(1, 4)])
 @pytest.mark.parametrize(
     ("values", "distance", "slug", "place"),
     [
-        (np.array([[1.0, 1], [2, 1], [0, 0], [3, 1]]), Distance.COSINE, "zero-vector", "Row {row} of array y"),
-        (np.array([[1, 2], [3, 4], [2**60 + 1, 5], [1, 1]]), Distance.EUCLIDEAN, "unsupported-dtype", "row {row}"),
-        (np.array([[1.0, 1], [2, 1], [1e300, 1e-300], [3, 1]]), Distance.COSINE, "over-limit", "row {row}"),
-        (np.array([[1.0, 1], [2, 1], [1e300, 1e-300], [3, 1]]), Distance.EUCLIDEAN, "over-limit", "array y"),
+        (ZERO_ROW, Distance.COSINE, "zero-vector", "Row 2 of array y is a zero vector"),
+        (WIDE_ROW, Distance.COSINE, "over-limit", "The values of array y in row 2 span"),
+        (WIDE_ROW, Distance.EUCLIDEAN, "over-limit", "The values of array y span"),
     ],
 )
-@pytest.mark.parametrize("rows", [None, RowRange(1, 4)])
 def test_what_the_core_refuses_is_told_in_stored_rows(
     worker_process: Path, data: Path, values, distance, slug: str, place: str, rows: RowRange | None
 ) -> None:
     write(data, "bad", values)
-    bad = Side(Reference("lab", "bad"), distance, rows, "error")
-    try:
-        staged = stage_side(StageTask("job", 1, "y", bad))
-        # The array is x as well, under a distance that takes it or is refused after y is not.
-        task = ShardTask("job", 1, 0, side("x"), bad, stage("x"), staged, OPTIONS[1], FIRST, 0)
-        with pytest.raises(ProblemError) as caught:
-            count_shard(task)
-    except ProblemError as problem:  # staging may see it first
-        assert (problem.slug, problem.origin) == (slug, "data")
-    else:
-        assert (caught.value.slug, caught.value.origin) == (slug, "data")
-        assert place.format(row=2) in caught.value.detail
+    bad = side("bad", distance, rows)
+    staged = stage_side(StageTask("job", 1, "y", bad))
+    task = ShardTask("job", 1, 0, side("x"), bad, stage("x"), staged, OPTIONS[1], FIRST, 0)
+    with pytest.raises(ProblemError) as caught:
+        count_shard(task)
+    assert (caught.value.slug, caught.value.origin) == (slug, "data")
+    assert place in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("error", "slug"), [(NonFiniteError(1, 3), "non-finite-input"), (NotRepresentableError(1, 3), "unsupported-dtype")]
+)
+@pytest.mark.parametrize(("rows", "stored"), [(None, 1), (RowRange(20, 40), 21)])
+def test_what_staging_should_have_refused_is_told_too(
+    worker_process: Path, monkeypatch, error: Exception, slug: str, rows: RowRange | None, stored: int
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise error
+
+    ranged = Side(Reference("lab", "x", rows), Distance.EUCLIDEAN, None, "error")
+    staged = stage_side(StageTask("job", 1, "x", ranged))
+    task = ShardTask("job", 1, 0, ranged, ranged, staged, staged, OPTIONS[1], FIRST, 0)
+    monkeypatch.setattr(distances, "prepare", refuse)
+    with pytest.raises(ProblemError) as caught:
+        count_shard(task)
+    assert (caught.value.slug, caught.value.origin) == (slug, "data")
+    assert "Array x holds" in caught.value.detail
+    assert f"at row {stored}, column 3" in caught.value.detail
 
 
 FIRST = registry.find("tsi", "sampled").shards(SHAPE, OPTIONS[1], 60.0)[0]
@@ -220,103 +230,23 @@ def test_logs_say_which_shard_of_which_job(worker_process: Path, caplog: pytest.
     }
 
 
-# ---- the cache of prepared spaces
-
-
-def space(rows: int) -> Any:
-    return prepare(np.arange(rows * 2, dtype=np.float64).reshape(rows, 2), Distance.EUCLIDEAN)
-
-
-def test_the_cache_keeps_to_its_budget_and_drops_what_was_longest_unused() -> None:
-    made: list[str] = []
-    small = weight(space(10))
-    assert small >= 10 * 2 * 8
-    kept = SpaceCache(budget=3 * small)
-
-    def get(name: str) -> Any:
-        return kept.get((name, Distance.EUCLIDEAN), lambda: made.append(name) or space(10))  # type: ignore[func-returns-value]
-
-    for name in "abcadab":
-        get(name)
-    assert made == ["a", "b", "c", "d", "b"]
-    assert kept.held_bytes == 3 * small
-
-
-def test_the_two_sides_of_a_shard_are_kept_whatever_they_weigh() -> None:
-    kept = SpaceCache(budget=0)
-    made: list[str] = []
-    for name in "xyxyzz":
-        kept.get((name, Distance.EUCLIDEAN), lambda name=name: made.append(name) or space(10))  # type: ignore[misc]
-    assert made == ["x", "y", "z"]
-
-
-def test_the_same_values_under_two_distances_are_two_spaces() -> None:
-    kept = SpaceCache(budget=10**9)
-    values = np.arange(1.0, 9.0).reshape(4, 2)
-    spaces_of = [kept.get(("f", d), lambda d=d: prepare(values, d)) for d in Distance]  # type: ignore[misc]
-    assert [s.distance for s in spaces_of] == list(Distance)
-
-
-def test_threads_that_want_the_same_space_prepare_it_once() -> None:
-    kept = SpaceCache(budget=10**9)
-    made = []
-    begun, go = threading.Event(), threading.Event()
-
-    def slow() -> Any:
-        begun.set()
-        assert go.wait(30)
-        made.append(1)
-        return space(5)
-
-    found: list[Any] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(kept.get(("f", Distance.EUCLIDEAN), slow)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    assert begun.wait(30)
-    # Another space does not wait for the one that is being prepared.
-    kept.get(("g", Distance.EUCLIDEAN), lambda: space(5))
-    go.set()
-    for thread in threads:
-        thread.join(30)
-    assert made == [1]
-    assert len({id(one) for one in found}) == 1
-
-
-def test_a_space_that_cannot_be_prepared_is_tried_again() -> None:
-    kept = SpaceCache(budget=10**9)
-
-    def fail() -> Any:
-        raise ValueError("not now")
-
-    with pytest.raises(ValueError, match="not now"):
-        kept.get(("f", Distance.EUCLIDEAN), fail)
-    assert kept.get(("f", Distance.EUCLIDEAN), lambda: space(5)).rows == 5
-
-
 # ---- on clusters
 
 
-@asynccontextmanager
-async def started(workers: int, data: Path, directory: Path) -> AsyncIterator[Cluster]:
-    roots = {"lab": Root("lab", str(data))}
-    async with Cluster.embedded(workers, roots, directory / "staging", directory / "state") as cluster:
-        await cluster.wait_for_workers()
-        yield cluster
+on_the_clusters_loop = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def cluster(data: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
-    async with started(2, data, tmp_path_factory.mktemp("tasks")) as two:
-        yield two
+    """A cluster that begins with one worker."""
+    directory = tmp_path_factory.mktemp("tasks")
+    roots = {"lab": Root("lab", str(data))}
+    async with Cluster.embedded(1, roots, directory / "staging", directory / "state") as one:
+        yield one
 
 
 async def run(cluster: Cluster, function: Any, tasks: Iterable[Any]) -> list[tuple[Any, Any]]:
-    results = execute(
-        cluster, function, tasks, key=lambda task: f"ordsim-{task.job}", limit=6, stop=asyncio.Event()
-    )
+    results = execute(cluster, function, tasks, key=lambda task: f"ordsim-{task.job}", limit=6, stop=asyncio.Event())
     return [result async for result in results]
 
 
@@ -346,43 +276,41 @@ def check(results: list[tuple[Any, ShardResult]], options: MeasureOptions, expec
         assert np.array_equal(found.vector(name), expected[options].vector(name))
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-async def test_counts_are_the_same_with_one_and_three_workers(
-    workers: int, data: Path, tmp_path: Path, expected: Any
-) -> None:
-    async with started(workers, data, tmp_path) as other:
-        staged = await staged_on(other)
-        used = set()
-        for options in OPTIONS:
-            results = await run(other, count_shard, shard_tasks(staged, options, 2e-5))
-            check(results, options, expected)
-            used |= {result.worker for _, result in results}
-        assert used <= set(await other.worker_threads())
-        assert len(used) == workers
+@on_the_clusters_loop
+@pytest.mark.parametrize("workers", [1, 2, 3])
+async def test_counts_are_the_same_with_any_number_of_workers(cluster: Cluster, workers: int, expected: Any) -> None:
+    cluster.scale(workers)
+    await cluster.wait_for_workers()
+    staged = await staged_on(cluster)
+    used = set()
+    for options in OPTIONS:
+        results = await run(cluster, count_shard, shard_tasks(staged, options, 2e-5))
+        check(results, options, expected)
+        used |= {result.worker for _, result in results}
+    assert used == set(await cluster.worker_threads())
+    assert len(used) == workers
 
 
+@on_the_clusters_loop
 @pytest.mark.parametrize("seconds", [5e-6, 1e-4, 1.0])
-async def test_counts_are_the_same_with_two_workers_and_any_shard_size(
-    cluster: Cluster, seconds: float, expected: Any
-) -> None:
+async def test_counts_are_the_same_with_any_shard_size(cluster: Cluster, seconds: float, expected: Any) -> None:
+    await cluster.wait_for_workers()
     staged = await staged_on(cluster)
     for options in OPTIONS:
         check(await run(cluster, count_shard, shard_tasks(staged, options, seconds)), options, expected)
 
 
+@on_the_clusters_loop
 async def test_counts_are_the_same_when_a_worker_is_killed_in_the_middle(
     cluster: Cluster, tmp_path: Path, expected: Any
 ) -> None:
+    await cluster.wait_for_workers()
     staged = await staged_on(cluster)
     for options in OPTIONS[:2]:
         directory = tmp_path / options.method
         directory.mkdir()
-        shards = [task.shard.index for task in shard_tasks(staged, options, 1e-5)]
-        middle = shards[len(shards) // 2]
-        tasks = [
-            KillingShard(task, str(directory), kills=task.shard.index == middle)
-            for task in shard_tasks(staged, options, 1e-5)
-        ]
+        shards = shard_tasks(staged, options, 1e-5)
+        middle = shards[len(shards) // 2].shard.index
+        tasks = [KillingShard(task, str(directory), kills=task.shard.index == middle) for task in shards]
         check(await run(cluster, count_shard_after_kill, tasks), options, expected)
         assert invocations(directory, middle) == 2
-    await cluster.wait_for_workers()

@@ -1,0 +1,429 @@
+"""The command line in processes of its own: what it prints where, and the codes it ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+import pytest
+import typer
+import zarr
+
+from service.answers import ServiceError
+from service.commands import options
+from service.commands.outcome import problem
+from service.local import locate
+from service.private import PrivateService, PrivateServiceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx2
+
+ORDSIM = str(Path(sys.executable).with_name("ordsim"))
+UNREACHABLE = "http://127.0.0.1:9"  # the discard port, where nothing listens
+
+
+def environment(**variables: str) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ORDSIM_")}
+    return {**clean, "COLUMNS": "100", **variables}
+
+
+def ordsim(*arguments: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ORDSIM, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment(**variables),
+        cwd=cwd,
+        timeout=180,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def url(client: httpx2.Client) -> str:
+    """Address of the session's service."""
+    return str(client.base_url)
+
+
+def check_error(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+    """See that a command ended with a code and said why in a few lines."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert 1 <= len(done.stderr.splitlines()) <= 3
+    for word in words:
+        assert word in done.stderr
+
+
+# Usage
+
+
+def test_version_and_help() -> None:
+    assert ordsim("--version").stdout == "ordsim 0.1.0\n"
+    for name in ("serve", "compare", "submit", "watch", "results", "list", "cancel", "import"):
+        done = ordsim(name, "--help")
+        assert done.returncode == 0
+        assert "Usage: ordsim" in done.stdout
+    text = " ".join(ordsim("compare", "--help").stdout.replace("│", " ").split())
+    assert "tsi:exact and qsi:sampled,epsilon=0.001,delta=0.01" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nonsense"], ["nonsense"]),
+        (["compare", "a:b"], ["Y"]),
+        (["list", "--foo"], ["--foo", "ordsim list --help"]),
+        (["submit", "a", "b:c"], ["root:path"]),
+        (["submit", "a:b", "b:c", "--measure", "tsi:"], ["NAME:METHOD"]),
+        (["submit", "a:b", "b:c", "--measure", "tsi:sampled,samples"], ["OPTION=VALUE"]),
+        (["submit", "a:b", "b:c", "--rows", "5"], ["START:STOP"]),
+        (["compare", "missing.npy", "b.npy"], ["missing.npy", "no such file"]),
+        (["compare", "a:b", "c:d", "--root", "a"], ["NAME=DIR"]),
+        (["import", "missing.npy", "lab:x"], ["missing.npy"]),
+        (["serve", "--port", "99999"], ["port"]),
+        (["serve", "--host", "0.0.0.0", "--port", "0"], ["--host", "loopback"]),
+        (["serve", "--root", "lab=/nowhere/at/all"], ["--roots", "not a directory"]),
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments: list[str], words: list[str], tmp_path: Path) -> None:
+    check_error(ordsim(*arguments, cwd=tmp_path), 2, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["list"], ["watch", "j"], ["results", "j"], ["cancel", "j"], ["submit", "a:b", "c:d"], ["compare", "a:b", "c:d"]],
+)
+def test_no_service_ends_with_3(arguments: list[str]) -> None:
+    check_error(ordsim(*arguments, ORDSIM_URL=UNREACHABLE), 3, UNREACHABLE, "nothing listens there")
+
+
+def test_starting_is_quick_because_heavy_libraries_wait() -> None:
+    heavy = ("numpy", "dask", "distributed", "zarr", "numba", "fastapi", "uvicorn", "pydantic")
+    program = f"import service.commands.application, sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    program = "import service.cli, sys; print([name for name in ('typer', 'httpx2', 'rich') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"  # what every worker imports
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("tsi:exact", {"measure": "tsi", "method": "exact"}),
+        ("cka", {"measure": "cka"}),
+        ("qsi:sampled, samples=1e6", {"measure": "qsi", "method": "sampled", "samples": 1_000_000}),
+        ("qsi:sampled,samples=1_000", {"measure": "qsi", "method": "sampled", "samples": 1000}),
+        (
+            "tsi:sampled,epsilon=1e-3,delta=0.01",
+            {"measure": "tsi", "method": "sampled", "epsilon": 0.001, "delta": 0.01},
+        ),
+        ("tsi:exact,per_anchor=true", {"measure": "tsi", "method": "exact", "per_anchor": True}),
+        ("cka,kernel=rbf,bandwidth=1.0", {"measure": "cka", "kernel": "rbf", "bandwidth": 1.0}),
+        ("a:b,c=null,d=nan1", {"measure": "a", "method": "b", "c": None, "d": "nan1"}),
+    ],
+)
+def test_measures(text: str, entry: dict[str, Any]) -> None:
+    read = options.measure(text)
+    assert read == entry
+    assert {name: type(value) for name, value in read.items()} == {name: type(value) for name, value in entry.items()}
+
+
+@pytest.mark.parametrize("text", ["", ":exact", "tsi:exact,", "tsi:exact,=1", "x=1", "tsi:exact,a=1,a=2"])
+def test_measures_that_are_none(text: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        options.measure(text)
+
+
+def test_roots_come_from_options_else_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORDSIM_ROOTS", '{"lab": "/data"}')
+    assert options.roots(["a=/x=y", "b=z"]) == {"a": Path("/x=y"), "b": Path("z")}
+    assert options.roots(None) == {"lab": Path("/data")}
+    monkeypatch.setenv("ORDSIM_ROOTS", "lab=/data")
+    with pytest.raises(typer.BadParameter, match="JSON"):
+        options.roots(None)
+
+
+def test_a_problem_in_lines() -> None:
+    faults = [{"pointer": f"/measures/{number}", "detail": f"fault {number}"} for number in range(7)]
+    members = {"type": "/problems/invalid-request", "title": "Not valid", "detail": "It has faults."}
+    lines = problem(ServiceError({**members, "errors": faults, "requestID": "r"}, 422)).splitlines()
+    assert lines[0] == "Not valid: It has faults. (invalid-request)"
+    assert lines[1] == "  /measures/0: fault 0"
+    assert lines[-1] == "  and 2 more"
+    assert problem(ServiceError({**members, "requestID": "r"}, 500)).endswith("[request r]")
+
+
+# Against the session's service
+
+
+def test_compare_prints_a_report(url: str) -> None:
+    done = ordsim("compare", "lab:x", "lab:y", "--url", url, "-m", "tsi:exact", "-m", "qsi:sampled,samples=500")
+    assert done.returncode == 0, done.stderr
+    for word in ("lab:x", "lab:y", "TSI, triplet similarity, exact", "QSI", "500 drawn of 210", "Worth knowing"):
+        assert word in done.stdout
+    assert "done: 100%" in done.stderr  # progress never mixes with the report
+    assert "done: 100%" not in done.stdout
+
+
+def test_compare_passes_every_option_on(url: str) -> None:
+    done = ordsim(
+        *("compare", "lab:large", "lab:larger", "--url", url, "--json", "--measure", "qsi:sampled,samples=300"),
+        *("--distance", "cosine", "--confidence", "0.9", "--seed", "4", "--rows", "10:500", "--label", "mine"),
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert results["inputs"]["x"]["distance"] == results["inputs"]["y"]["distance"] == "cosine"
+    assert results["inputs"]["n"] == 490
+    assert results["provenance"]["seed"] == 4
+    assert results["results"][0]["counts"]["comparisons"] == "300"
+    assert results["results"][0]["intervals"]["sampling"]["confidence"] == 0.9
+    listed = json.loads(ordsim("list", "--url", url, "--label", "mine", "--json").stdout)
+    assert [job["jobID"] for job in listed] == [results["jobID"]]
+
+
+def test_submit_watch_results_list_cancel(url: str) -> None:
+    submitted = ordsim("submit", "lab:x", "lab:y", "-m", "tsi:exact", ORDSIM_URL=url)
+    assert (submitted.returncode, submitted.stderr) == (0, "")
+    job = submitted.stdout.strip()
+    watched = ordsim("watch", job, ORDSIM_URL=url)
+    assert (watched.returncode, watched.stdout) == (0, "")
+    assert f"ordsim results {job}" in watched.stderr
+    report = ordsim("results", job, ORDSIM_URL=url)
+    assert report.returncode == 0
+    assert "TSI, triplet similarity, exact" in report.stdout
+    assert json.loads(ordsim("results", job, "--json", ORDSIM_URL=url).stdout)["jobID"] == job
+    listed = ordsim("list", "--limit", "200", ORDSIM_URL=url)
+    assert job in listed.stdout
+    assert "successful" in listed.stdout
+    check_error(ordsim("cancel", job, ORDSIM_URL=url), 2, "job-final")
+
+    long = ordsim("submit", "lab:large", "lab:larger", "-m", "qsi:sampled,samples=5e8", ORDSIM_URL=url).stdout.strip()
+    check_error(ordsim("results", long, ORDSIM_URL=url), 2, "result-not-ready")
+    cancelled = ordsim("cancel", long, ORDSIM_URL=url)
+    assert cancelled.returncode == 0
+    assert long in cancelled.stdout
+    assert ordsim("watch", long, ORDSIM_URL=url).returncode == 1
+    check_error(ordsim("results", long, ORDSIM_URL=url), 1, "dismissed")
+
+
+def test_a_failed_job_ends_with_1_and_its_reason(url: str) -> None:
+    done = ordsim("submit", "lab:nan", "lab:y", "--wait", ORDSIM_URL=url)
+    assert done.returncode == 1
+    job = done.stdout.strip()
+    assert "Traceback" not in done.stderr
+    assert "non-finite-input" in done.stderr
+    check_error(ordsim("results", job, ORDSIM_URL=url), 1, "non-finite-input", "row 3")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["compare", "lab:x", "lab:missing"], ["unknown-array", "/y"]),
+        (["compare", "lab:x", "lab:seven"], ["row-count-mismatch"]),
+        (["compare", "lab:x", "lab:y", "-m", "tsi:guess"], ["tsi"]),
+        (["compare", "lab:x", "lab:y", "--distance", "taxicab"], ["taxicab"]),
+        (["watch", "nothing"], ["unknown-job"]),
+        (["results", "../roots"], ["unknown-job"]),
+        (["list", "--status", "happy"], ["status"]),
+    ],
+)
+def test_refused_requests_end_with_2(url: str, arguments: list[str], words: list[str]) -> None:
+    done = ordsim(*arguments, ORDSIM_URL=url)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_an_interrupted_watch_leaves_the_job_alone(url: str) -> None:
+    job = ordsim("submit", "lab:large", "lab:larger", "-m", "qsi:sampled,samples=5e8", ORDSIM_URL=url).stdout.strip()
+    watching = subprocess.Popen(
+        [ORDSIM, "watch", job, "--url", url], stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert watching.stderr is not None
+    watching.stderr.readline()  # it shows something, so it waits
+    watching.send_signal(signal.SIGINT)
+    _, rest = watching.communicate(timeout=30)
+    assert watching.returncode == 130
+    assert f"ordsim watch {job}" in rest
+    assert "Traceback" not in rest
+    (status,) = (told for told in json.loads(ordsim("list", "--json", ORDSIM_URL=url).stdout) if told["jobID"] == job)
+    assert status["status"] in ("accepted", "running")
+    assert ordsim("cancel", job, ORDSIM_URL=url).returncode == 0
+
+
+class Broken(BaseHTTPRequestHandler):
+    """Something that is not ordsim."""
+
+    def do_GET(self) -> None:
+        self.send_response(500)
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def broken() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), Broken) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_service_in_trouble_ends_with_3(broken: str) -> None:
+    check_error(ordsim("list", "--url", broken), 3, "500")
+
+
+# Local files
+
+
+def save(path: Path, values: np.ndarray) -> Path:
+    np.save(path, values)
+    return path
+
+
+def test_import(tmp_path: Path) -> None:
+    values = np.random.default_rng(3).standard_normal((50, 4)).astype("f2")
+    file = save(tmp_path / "values.npy", values)
+    root = tmp_path / "root"
+    root.mkdir()
+    done = ordsim("import", file, "lab:deep/array", "--root", f"lab={root}")
+    assert (done.returncode, done.stdout) == (0, "lab:deep/array: 50 x 4 float16\n"), done.stderr
+    np.testing.assert_array_equal(zarr.open_array(root / "deep" / "array", mode="r")[...], values)
+    variables = {"ORDSIM_ROOTS": json.dumps({"lab": str(root)})}
+    check_error(ordsim("import", file, "lab:deep/array", **variables), 2, "taken")
+    assert ordsim("import", file, "lab:deep/array", "--overwrite", **variables).returncode == 0
+    check_error(ordsim("import", file, "other:a", **variables), 2, "other")
+    check_error(ordsim("import", file, "lab:../a", **variables), 2, "path-outside-root")
+    bad = save(tmp_path / "bad.npy", np.array([[1.0, np.nan]]))
+    check_error(ordsim("import", bad, "lab:bad", **variables), 2, "non-finite")
+
+
+def test_what_local_arguments_mean(tmp_path: Path) -> None:
+    file = save(tmp_path / "a.npy", np.eye(3))
+    directory = tmp_path / "b.zarr"
+    zarr.create_array(directory, shape=(3, 3), dtype="f4")
+    link = tmp_path / "link"
+    link.symlink_to(directory)
+    imports = tmp_path / "imports"
+    found = locate(str(file), "x", {}, imports)
+    assert found.npy == file
+    assert found.root == ("local-x", imports / "local-x")
+    for given in (directory, link):
+        found = locate(str(given), "y", {}, imports)
+        assert (found.reference, found.root) == ({"root": "local-y", "path": "b.zarr"}, ("local-y", tmp_path))
+    assert locate("lab:a/b", "x", {"lab": tmp_path}, imports).reference == {"root": "lab", "path": "a/b"}
+    for wrong, reason in (
+        ("lab:a/b", "no such file"),
+        (str(tmp_path), "not a zarr array"),
+        (str(directory / "zarr.json"), "not a .npy file"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            locate(wrong, "x", {}, imports)
+
+
+def test_compare_on_a_private_service_leaves_nothing_behind(tmp_path: Path) -> None:
+    generator = np.random.default_rng(5)
+    x = generator.integers(-9, 9, (40, 3)).astype("i1")
+    save(tmp_path / "first.npy", x)
+    array = zarr.create_array(tmp_path / "second.zarr", shape=x.shape, dtype="f4", config={"write_empty_chunks": True})
+    array[...] = -2.0 * x
+    (tmp_path / "service").mkdir()  # a name of ours in the caller's directory changes nothing
+    (tmp_path / "service" / "__init__.py").write_text("raise SystemExit('wrong package')")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    done = ordsim(
+        *("compare", "first.npy", "second.zarr", "--workers", "1", "-m", "tsi:exact"),
+        cwd=tmp_path,
+        TMPDIR=str(scratch),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "first.npy" in done.stdout
+    assert "second.zarr" in done.stdout
+    assert "In every one of the 29,640 triplets" in done.stdout
+    assert [path for path in scratch.iterdir() if path.name.startswith("ordsim-")] == []
+
+
+def test_a_private_service_that_cannot_start_says_why(tmp_path: Path) -> None:
+    service = PrivateService(tmp_path / "state", {"lab": tmp_path / "missing"})
+    with service, pytest.raises(PrivateServiceError, match="not a directory"):
+        service.connect(60)
+
+
+def wait_until(gone: list[psutil.Process], seconds: float) -> None:
+    _, alive = psutil.wait_procs(gone, timeout=seconds)
+    assert alive == []
+
+
+def family(process: psutil.Process) -> list[psutil.Process]:
+    return [process, *process.children(recursive=True)]
+
+
+def test_serve_ends_with_0_at_an_interrupt_and_workers_stay_silent(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [ORDSIM, "serve", "--port", "0", "--workers", "1", "--state-dir", str(tmp_path / "state")],
+            stdout=output,
+            stderr=output,
+            env=environment(),
+            start_new_session=True,
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while "http://127.0.0.1:" not in log.read_text():
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        second = ordsim("serve", "--port", "0", "--state-dir", tmp_path / "state")
+        check_error(second, 1, "already in use")
+        members = family(psutil.Process(process.pid))
+        os.killpg(process.pid, signal.SIGINT)  # as the terminal does: the workers get it too
+        assert process.wait(60) == 0
+        wait_until(members[1:], 30)
+        assert "Traceback" not in log.read_text()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def test_a_private_service_ends_when_its_caller_is_killed(tmp_path: Path) -> None:
+    program = f"""
+import sys
+from pathlib import Path
+from service.private import PrivateService
+service = PrivateService(Path({str(tmp_path / "state")!r}), {{}}, workers=1)
+service.start()
+with service.connect():
+    print(service._process.pid, flush=True)
+    sys.stdin.read()
+"""
+    caller = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    )
+    assert caller.stdout is not None
+    members = family(psutil.Process(int(caller.stdout.readline())))
+    assert len(members) > 1
+    caller.kill()
+    caller.communicate()
+    wait_until(members, 60)

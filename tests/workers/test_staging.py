@@ -1,0 +1,505 @@
+"""One local copy of an array: the same from every layout, and never of anything but the stored numbers."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numcodecs
+import numpy as np
+import pytest
+import staging_processes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
+from zarr_cases import BASE, DIALECTS, Lab, write
+
+from workers import arrays, staging
+from workers.arrays import open_matrix
+from workers.errors import ProblemError
+from workers.references import Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def problem(lab: Lab, path: str, **options: Any) -> ProblemError:
+    """The refusal to stage an array, after which nothing of it is left in the staging directory."""
+    with pytest.raises(ProblemError) as caught:
+        lab.stage(path, **options)
+    assert str(lab.directory.parent) not in str(caught.value)
+    assert copies(lab) == []
+    return caught.value
+
+
+def copies(lab: Lab) -> list[str]:
+    """What lies in the staging directory beside lock files."""
+    if not lab.staging.exists():
+        return []
+    return sorted(file.suffix for file in lab.staging.iterdir() if file.suffix != ".lock")
+
+
+def fingerprint(values: np.ndarray) -> str:
+    """The definition, written out again."""
+    digest = hashlib.sha256()
+    little = values.dtype.newbyteorder("<")
+    digest.update(f"{little.str} {values.shape[0]} {values.shape[1]} ".encode())
+    for row in values.astype(little):
+        digest.update(row.tobytes())
+    return f"sha256:{digest.hexdigest()}"
+
+
+# ---- the same numbers from every layout
+
+
+@pytest.mark.parametrize("budget", [1, 40, 64 * 1024**2], ids=["a-chunk-at-once", "some-chunks-at-once", "all-at-once"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_gives_one_copy(
+    lab: Lab, dialect: str, budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "BLOCK_BYTES", budget)
+    monkeypatch.setattr(staging, "BLOCK_BYTES", budget)
+    lab.write("x", BASE, **DIALECTS[dialect])
+    staged = lab.stage("x")
+    assert (staged.rows, staged.columns, staged.dtype) == (8, 4, "float32")
+    assert staged.fingerprint == fingerprint(BASE)
+    assert (staged.exactness, staged.missing_chunks_filled) == ("integer", 0)
+    assert staging.load(lab.staging, staged).tobytes() == BASE.tobytes()
+    part = lab.stage("x", rows=(3, 7))
+    assert part.fingerprint == fingerprint(BASE[3:7])
+    assert staging.load(lab.staging, part).tobytes() == BASE[3:7].tobytes()
+
+
+@given(data=st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_chunks_any_rows_any_budget(lab: Lab, data: st.DataObject) -> None:
+    rows, columns = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))
+    chunks = data.draw(st.tuples(st.integers(1, 14), st.integers(1, 8)))
+    repeats = data.draw(st.none() | st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    shards = repeats and (chunks[0] * repeats[0], chunks[1] * repeats[1])
+    start = data.draw(st.integers(0, rows - 1))
+    stop = data.draw(st.integers(start + 1, rows))
+    budget = data.draw(st.integers(1, 400))
+    values = np.arange(1, rows * columns + 1, dtype=np.int16).reshape(rows, columns)
+    shutil.rmtree(lab.directory / "x", ignore_errors=True)
+    lab.write("x", values, chunks=chunks, shards=shards)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "BLOCK_BYTES", budget)
+        staged = lab.stage("x", rows=(start, stop))
+    assert (staging.load(lab.staging, staged) == values[start:stop]).all()
+    assert staged.fingerprint == fingerprint(values[start:stop])
+
+
+TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
+
+
+@pytest.mark.parametrize("big_endian", [False, True], ids=["little", "big"])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("code", TYPES)
+def test_every_real_type_keeps_its_values(lab: Lab, code: str, zarr_format: int, big_endian: bool) -> None:
+    dtype = np.dtype(code)
+    if dtype.kind == "f":
+        values = (BASE / 16).astype(dtype)
+        values[0, :3] = np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal, -0.0
+    elif dtype.kind == "b":
+        values = BASE > 0
+    else:
+        limits = np.iinfo(dtype)
+        values = np.abs(BASE).astype(dtype)
+        values[0, :2] = limits.min, limits.max - (limits.max & 2047) if dtype.itemsize == 8 else limits.max
+    lab.write("x", values, chunks=(3, 3), zarr_format=zarr_format, big_endian=big_endian and dtype.itemsize > 1)
+    staged = lab.stage("x")
+    assert staged.dtype == dtype.name
+    assert staged.fingerprint == fingerprint(values)
+    loaded = staging.load(lab.staging, staged)
+    expected = np.dtype(np.float32) if code == "f2" else dtype
+    assert loaded.dtype == expected
+    assert loaded.tobytes() == values.astype(expected).tobytes()
+
+
+def test_narrow_types_are_kept_where_arithmetic_would_wrap(lab: Lab) -> None:
+    half = np.array([[60000, -60000], [59968, 3], [-59968, 8], [12, 60000], [0, 0], [40000, -40000], [7, 1]], "f2")
+    signed = np.array([[-128, 127], [127, -128], [-128, -128], [127, 127], [0, 1], [-1, 0], [64, -64]], "i1")
+    unsigned = np.array([[0, 255], [255, 0], [1, 1], [254, 254], [128, 127]], "u1")
+    for name, values in (("half", half), ("signed", signed), ("unsigned", unsigned)):
+        lab.write(name, values, chunks=(2, 1))
+        staged = lab.stage(name)
+        assert (lab.staged(name).astype(np.float64) == values.astype(np.float64)).all()
+        assert staged.exactness == "integer"
+
+
+def test_fingerprints_tell_type_shape_and_values_apart(lab: Lab) -> None:
+    changed = BASE.copy()
+    changed[7, 3] = np.nextafter(changed[7, 3], np.float32(100))
+    negative_zero = np.zeros((8, 4), np.float32)
+    negative_zero[0, 0] = -0.0
+    arrays_by_name = {
+        "base": BASE,
+        "wider": BASE.astype(np.float64),
+        "reshaped": BASE.reshape(4, 8),
+        "changed": changed,
+        "zeros": np.zeros((8, 4), np.float32),
+        "negative zero": negative_zero,
+        "integers": np.zeros((8, 4), np.int32),
+    }
+    for name, values in arrays_by_name.items():
+        lab.write(name, values)
+    found = {name: lab.stage(name).fingerprint for name in arrays_by_name}
+    assert len(set(found.values())) == len(found)
+
+
+def test_facts_are_of_the_staged_rows(lab: Lab) -> None:
+    values = np.repeat(np.arange(4.0), 2)[:, None] * [1.0, 0.0, 1.0] + [0.0, 0.5, 0.1]
+    lab.write("x", values, chunks=(3, 2))
+    staged = lab.stage("x")
+    assert (staged.constant_columns, staged.distinct_rows) == (1, 4)
+    assert staged.exactness == "float"
+    part = lab.stage("x", rows=(0, 2))
+    assert (part.constant_columns, part.distinct_rows) == (3, 1)
+
+
+def test_a_copy_is_read_only_and_mapped(lab: Lab) -> None:
+    lab.write("x", BASE)
+    loaded = lab.staged("x")
+    assert isinstance(loaded, np.memmap)
+    assert loaded.flags.c_contiguous
+    assert not loaded.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        loaded[0, 0] = 1
+
+
+@pytest.mark.parametrize("chunks", [(16384, 1), (1, 64), (16384, 64), (1000, 7)])
+def test_memory_stays_near_the_budget_whatever_the_chunks(
+    lab: Lab, chunks: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = 256 * 1024
+    monkeypatch.setattr(arrays, "BLOCK_BYTES", budget)
+    values = np.arange(16384 * 64, dtype=np.float32).reshape(16384, 64)
+    if chunks == (1, 64):
+        values = values[:1000]  # so many files take their time
+    lab.write("x", values, chunks=chunks, compressors=None)
+    chunk_bytes = 4 * chunks[0] * chunks[1]
+    opened = open_matrix(lab.roots, Reference("lab", "x"), "x", "error")
+    largest = 0
+    tracemalloc.start()
+    try:
+        for block in opened.blocks():
+            largest = max(largest, block.values.nbytes)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert largest <= max(budget, chunk_bytes)
+    # The block before, the block now, and its chunks in their encoded and decoded forms.
+    assert peak < 5 * max(budget, chunk_bytes) + 2**20
+
+
+def test_6000_tiny_chunks_are_quick(lab: Lab) -> None:
+    values = np.random.default_rng(3).standard_normal((6000, 2)).astype(np.float32)
+    lab.write("x", values, chunks=(1, 2))
+    assert lab.stage("x").fingerprint == fingerprint(values)
+
+
+# ---- numbers that are none
+
+
+@pytest.mark.parametrize("budget", [1, 64 * 1024**2])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_a_value_that_is_not_finite_is_named(
+    lab: Lab, dtype: str, value: float, budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "BLOCK_BYTES", budget)
+    values = BASE.astype(dtype)
+    values[6, 3] = value
+    for path, chunks in (("rows", (2, 4)), ("columns", (8, 1))):
+        lab.write(path, values, chunks=chunks)
+        found = problem(lab, path, name="y")
+        assert (found.slug, found.origin) == ("non-finite-input", "data")
+        assert f"Array y (lab:{path})" in found.detail
+        assert "row 6, column 3" in found.detail
+        assert "row 6, column 3" in problem(lab, path, rows=(5, 8)).detail
+    assert (lab.staged("rows", rows=(0, 6)) == values[:6]).all()
+
+
+def test_an_integer_that_float64_cannot_hold_is_named(lab: Lab) -> None:
+    values = BASE.astype(np.int64)
+    values[5, 2] = 2**53 + 1
+    lab.write("x", values)
+    for rows in (None, (4, 8)):
+        found = problem(lab, "x", rows=rows)
+        assert found.slug == "unsupported-dtype"
+        assert "row 5, column 2" in found.detail
+
+
+def test_an_array_without_rows_is_refused(lab: Lab) -> None:
+    lab.write("x", BASE[:0], chunks=(1, 4))
+    found = problem(lab, "x")
+    assert found.slug == "too-few-rows"
+    assert "x (lab:x)" in found.detail
+
+
+# ---- chunks that cannot be decoded
+
+CODECS: dict[str, dict[str, Any]] = {
+    "3-none": {"compressors": None},
+    "3-gzip": {"compressors": GzipCodec()},
+    "3-zstd": {"compressors": ZstdCodec()},
+    "3-zstd-checksum": {"compressors": ZstdCodec(checksum=True)},
+    "3-blosc": {"compressors": BloscCodec()},
+    "2-none": {"zarr_format": 2, "compressors": None},
+    "2-zlib": {"zarr_format": 2, "compressors": numcodecs.Zlib()},
+    "2-gzip": {"zarr_format": 2, "compressors": numcodecs.GZip()},
+    "2-zstd": {"zarr_format": 2, "compressors": numcodecs.Zstd()},
+    "2-blosc": {"zarr_format": 2, "compressors": numcodecs.Blosc()},
+    "2-lz4": {"zarr_format": 2, "compressors": numcodecs.LZ4()},
+    "2-bz2": {"zarr_format": 2, "compressors": numcodecs.BZ2()},
+    "2-lzma": {"zarr_format": 2, "compressors": numcodecs.LZMA()},
+}
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "half": lambda content: content[: len(content) // 2],
+    "one byte short": lambda content: content[:-1],
+    "empty": lambda content: b"",
+    "other bytes": lambda content: b"\xa5" * (len(content) - 3),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_damaged_chunk_is_named(lab: Lab, codec: str, damage: str) -> None:
+    values = np.random.default_rng(4).standard_normal((80, 40))
+    directory = lab.write("x", values, chunks=(20, 40), **CODECS[codec])
+    key = "2.0" if codec.startswith("2") else "c/2/0"
+    content = (directory / key).read_bytes()
+    (directory / key).write_bytes(DAMAGES[damage](content))
+    found = problem(lab, "x", name="y", missing_chunks="fill")
+    assert (found.slug, found.origin) == ("corrupt-data", "data")
+    assert f"Array y (lab:x): chunk {key} cannot be decoded" in found.detail
+    assert (lab.staged("x", rows=(0, 40)) == values[:40]).all()
+
+
+def test_an_uncompressed_chunk_that_is_too_long_is_corrupt(lab: Lab) -> None:
+    directory = lab.write("x", BASE, chunks=(2, 4), compressors=None)
+    with (directory / "c/1/0").open("ab") as file:
+        file.write(b"\0" * 4)
+    assert "c/1/0" in problem(lab, "x").detail
+
+
+def test_the_storage_itself_failing_is_not_called_corrupt(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.write("x", BASE)
+    opened = open_matrix(lab.roots, Reference("lab", "x"), "x", "error")
+
+    class Failing:
+        def __getitem__(self, selection: Any) -> Any:
+            raise OSError(errno.EIO, "Input/output error")
+
+    object.__setattr__(opened, "values", Failing())
+    with pytest.raises(OSError, match="Input/output error"):
+        list(opened.blocks())
+
+
+# ---- one copy, found again
+
+
+def never() -> None:
+    raise AssertionError("nothing should be read")
+
+
+def test_a_copy_is_made_once(lab: Lab) -> None:
+    lab.write("x", BASE)
+    first = lab.stage("x")
+    assert lab.stage("x", checkpoint=never) == first
+    assert lab.stage("x", name="y", missing_chunks="fill", checkpoint=never) == first
+    assert copies(lab) == [".json", ".values"]
+    assert "/" not in first.file
+
+
+@pytest.mark.parametrize("change", ["values", "chunk times", "metadata", "file gone"])
+def test_a_changed_source_is_read_again(lab: Lab, change: str) -> None:
+    directory = lab.write("x", BASE, chunks=(2, 4), fill_value=3)
+    first = lab.stage("x")
+    if change == "values":
+        write(lab.directory / "new", BASE + 1, chunks=(2, 4))
+        shutil.rmtree(directory)
+        (lab.directory / "new").rename(directory)
+    elif change == "chunk times":
+        os.utime(directory / "c/0/0", ns=(1, 1))
+    elif change == "metadata":
+        document = directory / "zarr.json"
+        document.write_text(document.read_text() + " ")
+    else:
+        (directory / "c/0/0").unlink()
+    second = lab.stage("x", missing_chunks="fill")
+    assert second.file != first.file
+    assert (second.fingerprint == first.fingerprint) == (change in ("chunk times", "metadata"))
+    assert second.missing_chunks_filled == (change == "file gone")
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(lab: Lab) -> None:
+    directory = lab.write("x", BASE, chunks=(2, 4))
+    other = lab.write("other", BASE + 1, chunks=(2, 4))
+
+    for key in ("c/0/0", "zarr.json"):
+        original = (directory / key).read_bytes()
+
+        def swap(key: str = key) -> None:
+            (directory / key).write_bytes((other / key).read_bytes() + (b" " if key == "zarr.json" else b""))
+
+        assert "changed while it was read" in problem(lab, "x", checkpoint=swap).detail
+        (directory / key).write_bytes(original)
+    assert (lab.staged("x") == BASE).all()
+
+
+@pytest.mark.parametrize("damage", ["values gone", "values short", "manifest gone", "manifest broken", "all gone"])
+def test_a_copy_that_is_not_whole_does_not_count(lab: Lab, damage: str) -> None:
+    lab.write("x", BASE)
+    staged = lab.stage("x")
+    values = lab.staging / staged.file
+    manifest = values.with_suffix(".json")
+    if damage == "values gone":
+        values.unlink()
+    elif damage == "values short":
+        with values.open("r+b") as file:
+            file.truncate(100)
+    elif damage == "manifest gone":
+        manifest.unlink()
+    elif damage == "manifest broken":
+        manifest.write_text('{"file": 3}')
+    else:
+        shutil.rmtree(lab.staging)
+    if not damage.startswith("manifest"):
+        with pytest.raises(FileNotFoundError):
+            staging.load(lab.staging, staged)
+    assert lab.stage("x") == staged
+    assert (staging.load(lab.staging, staged) == BASE).all()
+
+
+# ---- giving up
+
+
+class GaveUpError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("after", [1, 2, 4])
+def test_nothing_is_left_when_staging_is_given_up(lab: Lab, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "BLOCK_BYTES", 1)
+    lab.write("x", BASE, chunks=(2, 4))
+    left = after
+
+    def checkpoint() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise GaveUpError
+
+    with pytest.raises(GaveUpError):
+        lab.stage("x", checkpoint=checkpoint)
+    assert copies(lab) == []
+    assert (lab.staged("x") == BASE).all()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize("chunks", [(2, 4), (8, 1)])
+def test_a_full_disk_is_said_and_leaves_nothing(
+    lab: Lab, chunks: tuple[int, int], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.write("x", BASE, chunks=chunks)
+    monkeypatch.setattr(arrays, "BLOCK_BYTES", 1)
+
+    def full(*arguments: Any) -> None:
+        raise OSError(code, os.strerror(code), str(lab.staging))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync" if chunks == (2, 4) else "posix_fallocate", full)
+        found = problem(lab, "x")
+    assert (found.slug, found.origin) == ("out-of-space", "system")
+    assert (lab.staged("x") == BASE).all()
+
+
+def test_other_storage_errors_are_passed_on(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.write("x", BASE)
+
+    def failing(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing)
+        with pytest.raises(OSError, match="Input/output"):
+            lab.stage("x")
+    assert copies(lab) == []
+
+
+def test_waiting_for_another_process_can_be_given_up(lab: Lab) -> None:
+    lab.write("x", BASE)
+    staged = lab.stage("x")
+    (lab.staging / staged.file).unlink()
+    waits = 0
+
+    def checkpoint() -> None:
+        nonlocal waits
+        waits += 1
+        if waits == 3:
+            raise GaveUpError
+
+    with (lab.staging / staged.file).with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(GaveUpError):
+            lab.stage("x", checkpoint=checkpoint)
+    assert lab.stage("x") == staged
+
+
+# ---- several processes
+
+
+def test_processes_that_stage_at_once_make_one_copy(lab: Lab) -> None:
+    values = np.random.default_rng(5).standard_normal((2000, 16))
+    lab.write("x", values, chunks=(100, 16))
+    context = multiprocessing.get_context("spawn")
+    barrier, answers = context.Barrier(2), context.Queue()
+    arguments = (str(lab.directory), "x", str(lab.staging))
+    processes = [
+        context.Process(target=staging_processes.stage_and_count, args=(arguments, barrier, answers)) for _ in range(2)
+    ]
+    for process in processes:
+        process.start()
+    (one, written_by_one), (other, written_by_other) = (answers.get(timeout=60) for _ in processes)
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    assert one == other
+    assert written_by_one + written_by_other == 1
+    assert copies(lab) == [".json", ".values"]
+    assert one.fingerprint == fingerprint(values)
+    assert (staging.load(lab.staging, one) == values).all()
+
+
+def test_a_process_killed_in_the_middle_leaves_nothing_that_counts(lab: Lab) -> None:
+    for path in ("x", "unrelated"):
+        lab.write(path, BASE, chunks=(2, 4))
+    command = [sys.executable, staging_processes.__file__, str(lab.directory), "x", str(lab.staging)]
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "in the middle\n"
+        assert copies(lab) == [".incomplete"]
+        lab.stage("unrelated")
+        assert copies(lab) == [".incomplete", ".json", ".values"]  # its owner lives
+        process.kill()
+    for file in lab.staging.glob("*.values"):
+        file.unlink()
+    assert (lab.staged("unrelated") == BASE).all()
+    assert copies(lab) == [".json", ".values"]
+    staged = lab.stage("x")
+    assert staged.fingerprint == fingerprint(BASE)
+    assert (staging.load(lab.staging, staged) == BASE).all()
