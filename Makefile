@@ -30,7 +30,8 @@ demo: $(VENV)/.installed ## start a service, compare two real embeddings, print 
 	$(BIN)/python deploy/demo.py
 
 serve: $(VENV)/.installed ## run the service on http://127.0.0.1:8000 until Ctrl-C
-	$(BIN)/ordsim serve
+	@mkdir -p .ordsim/arrays
+	$(BIN)/ordsim serve --root lab=.ordsim/arrays
 
 test: $(VENV)/.installed-dev ## run the test suite (10 minutes on two cores at most)
 	$(BIN)/python -m pytest

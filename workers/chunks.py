@@ -28,6 +28,7 @@ ABSENT = 2**64 - 1
 
 ENTRY_BYTES = 16
 CHECKSUM_BYTES = 4
+BLOSC_HEADER_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +106,24 @@ def find_absent(
     Raises
     ------
     ProblemError
-        corrupt-data if the index of a shard cannot be read.
+        corrupt-data if a shard, its index or a blosc frame is visibly cut short.
     """
     count, total, first = 0, 0, ""
     for coordinates in wanted_files(found, rows):
         key = key_of(found, coordinates)
         inner = list(_inner_chunks(found, coordinates, rows))
+        places: list[tuple[int, int]] = []
+        if key in stored and found.index is None:
+            places = [(0, stored[key].size)]
+        elif key in stored and found.index is not None:
+            index = _read_index(directory / key, found, found.index, shown, key)
+            places = [(offset, size) for offset, size in (index[chunk] for chunk in inner) if offset != ABSENT]
+        if found.outer_codec == "blosc" and places:
+            _check_frames(directory / key, places, shown, key)
         total += len(inner)
-        if key not in stored:
-            missing = len(inner)
-        elif found.index is None:
-            missing = 0
-        else:
-            held = _held(directory / key, found, found.index, shown, key)
-            missing = sum(1 for chunk in inner if not held[chunk])
-        if missing and not count:
+        count += len(inner) - len(places)
+        if count and not first:
             first = key
-        count += missing
     return Absent(count, total, first) if count else None
 
 
@@ -138,30 +140,42 @@ def _inner_chunks(found: ArrayMetadata, coordinates: tuple[int, ...], rows: RowR
     return itertools.product(*spans)
 
 
-def _held(path: Path, found: ArrayMetadata, index: ShardIndex, shown: str, key: str) -> NDArray[np.bool_]:
-    """Whether a shard holds each of its inner chunks, from the index at its end or start."""
+def _read_index(path: Path, found: ArrayMetadata, index: ShardIndex, shown: str, key: str) -> NDArray[np.uint64]:
+    """Offset and size of each inner chunk of a shard, `ABSENT` for those that it does not hold."""
     grid = tuple(extent // chunk for extent, chunk in zip(found.files, found.chunks, strict=True))
     length = math.prod(grid) * ENTRY_BYTES + (CHECKSUM_BYTES if index.checksum else 0)
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         if size < length:
-            raise ProblemError("corrupt-data", f"Shard {key} of array {shown} is cut short: it ends within its index.")
+            raise _corrupt(f"Shard {key} of array {shown} is cut short: it ends within its index.")
         file.seek(size - length if index.at_end else 0)
         raw = file.read(length)
     if index.checksum:
         try:
             raw = bytes(CRC32C().decode(raw))
         except RuntimeError as error:
-            raise ProblemError(
-                "corrupt-data", f"Shard {key} of array {shown} is damaged: its index does not fit its checksum."
-            ) from error
-    pairs = np.frombuffer(raw, f"{index.byte_order}u8").reshape(*grid, 2)
-    held: NDArray[np.bool_] = ~(pairs == ABSENT).all(axis=-1)
+            raise _corrupt(f"Shard {key} of array {shown} is damaged: its index does not fit its checksum.") from error
+    pairs = np.frombuffer(raw, f"{index.byte_order}u8").astype(np.uint64).reshape(*grid, 2)
+    held = pairs[(pairs != ABSENT).any(axis=-1)]
     begin, end = (0, size - length) if index.at_end else (length, size)
     # As floats, the sum of two numbers beyond 2^63 does not wrap round.
-    if (pairs[held].astype(np.float64).sum(axis=-1) > end).any() or (pairs[held][:, 0] < begin).any():
-        raise ProblemError("corrupt-data", f"Shard {key} of array {shown} is cut short: it ends within a chunk.")
-    return held
+    if (held.astype(np.float64).sum(axis=-1) > end).any() or (held[:, 0] < begin).any():
+        raise _corrupt(f"Shard {key} of array {shown} is cut short: it ends within a chunk.")
+    return pairs
+
+
+def _check_frames(path: Path, places: list[tuple[int, int]], shown: str, key: str) -> None:
+    """Compare the sizes that blosc frames claim with theirs: blosc reads on beyond the end of a frame cut short."""
+    with path.open("rb") as file:
+        for offset, size in places:
+            file.seek(int(offset))
+            header = file.read(BLOSC_HEADER_BYTES)
+            if len(header) < BLOSC_HEADER_BYTES or int.from_bytes(header[12:16], "little") != size:
+                raise _corrupt(f"Array {shown}: chunk {key} cannot be decoded, it is cut short.")
+
+
+def _corrupt(detail: str) -> ProblemError:
+    return ProblemError("corrupt-data", f"{detail} Restore the array from its source.")
 
 
 def refuse(absent: Absent, found: ArrayMetadata, shown: str, *, fillable: bool = True) -> ProblemError:

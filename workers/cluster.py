@@ -78,7 +78,7 @@ class Cluster:
         }
         before_start = {
             **preload.PROCESS_VARIABLES,
-            "NUMBA_CACHE_DIR": _GIVEN_NUMBA_CACHE or str(state / "numba"),
+            "NUMBA_CACHE_DIR": _GIVEN_NUMBA_CACHE or str(state / "numba" / preload.kernels_digest()),
         }
         options = {
             "processes": True,

@@ -64,6 +64,8 @@ class ArrayMetadata:
         Whether the content of an absent chunk is defined: not with a null fill value in format 2.
     index : ShardIndex or None
         Of a sharded array.
+    outer_codec : str or None
+        The first that decodes the bytes of a chunk.
     document : bytes
         The document itself, part of the array's signature.
     """
@@ -78,6 +80,7 @@ class ArrayMetadata:
     key_separator: str
     fill_defined: bool
     index: ShardIndex | None
+    outer_codec: str | None
     document: bytes
 
     @property
@@ -199,6 +202,7 @@ def _format3(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
         key_separator=_separator(separator),
         fill_defined=True,
         index=_index(sharding) if sharding else None,
+        outer_codec=str((sharding["codecs"] if sharding else codecs)[-1]["name"]),
         document=text,
     )
 
@@ -218,6 +222,7 @@ def _format2(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
         key_separator=_separator(parsed.get("dimension_separator", ".")),
         fill_defined=parsed["fill_value"] is not None,
         index=None,
+        outer_codec=(_codecs(parsed) or [None])[-1],
         document=text,
     )
 
@@ -264,7 +269,7 @@ def _separator(separator: str) -> str:
 def _codecs(parsed: dict[str, Any]) -> list[str]:
     """Names of all codecs that reading would run, inner ones of shards too."""
     if parsed["zarr_format"] == 2:
-        return [str(codec["id"]) for codec in [parsed.get("compressor"), *(parsed.get("filters") or [])] if codec]
+        return [str(codec["id"]) for codec in [*(parsed.get("filters") or []), parsed.get("compressor")] if codec]
     names: list[str] = []
     pending = list(parsed["codecs"])
     while pending:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import logging
 import os
 import threading
@@ -58,6 +59,17 @@ def ensure_warm() -> None:
             with _one_process_compiles():
                 warmup.warm()
             _warm.set()
+
+
+def kernels_digest() -> str:
+    """Digest of the core's sources, to keep apart what was compiled from different ones.
+
+    numba takes a kernel for unchanged while its own file is, whatever became of the functions it calls in others.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(Path(warmup.__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def is_warm() -> bool:

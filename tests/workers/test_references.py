@@ -162,7 +162,25 @@ def test_unknown_roots_are_named(lab: Lab) -> None:
 
 
 fragments = st.sampled_from(
-    ["..", ".", "/", "//", "\\", "%2e", "\0", "://", "::", "link", "out", "loop", "base", "c", "zarr.json", " ", "http:"]
+    [
+        "..",
+        ".",
+        "/",
+        "//",
+        "\\",
+        "%2e",
+        "\0",
+        "://",
+        "::",
+        "link",
+        "out",
+        "loop",
+        "base",
+        "c",
+        "zarr.json",
+        " ",
+        "http:",
+    ]
 )
 paths = st.one_of(st.text(max_size=60), st.lists(st.one_of(fragments, st.text(max_size=4)), max_size=12).map("".join))
 
@@ -195,9 +213,7 @@ def listener() -> Iterator[socket.socket]:
         yield server
 
 
-def test_nothing_connects_to_the_addresses_in_references(
-    lab: Lab, listener: socket.socket, tmp_path: Path
-) -> None:
+def test_nothing_connects_to_the_addresses_in_references(lab: Lab, listener: socket.socket, tmp_path: Path) -> None:
     port = listener.getsockname()[1]
     with socket.create_connection(listener.getsockname()):
         listener.accept()[0].close()  # the listener would notice
@@ -267,9 +283,7 @@ def test_a_group_is_answered_with_its_members(lab: Lab, zarr_format: Any) -> Non
 def test_a_folder_of_arrays_is_no_group(lab: Lab) -> None:
     lab.write("folder/x", BASE)
     found = problem(lab, "folder")
-    assert found.detail == (
-        "There is no zarr array at x (lab:folder). Name one of the arrays below it: 'x'."
-    )
+    assert found.detail == ("There is no zarr array at x (lab:folder). Name one of the arrays below it: 'x'.")
 
 
 def test_an_empty_group_has_nothing_to_name(lab: Lab) -> None:
