@@ -25,7 +25,7 @@ from service.report import print_report
 if TYPE_CHECKING:
     from types import FrameType
 
-SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "data" / "real"
+SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "data" / "sample"
 ROOT = "demo"
 ARRAYS = {"x": "text_L6_f32", "y": "text_L3_f16"}
 MEASURES = [

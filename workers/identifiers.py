@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 INTEGERS = "iu"
 STRINGS = "UST"
 
+LONGEST_SHOWN = 100
+"""Characters of an identifier in a message."""
+
 
 def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[Any]:
     """Read the wanted rows of a one-dimensional array of integers or strings.
@@ -74,10 +77,10 @@ def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[A
         raise ProblemError("corrupt-data", f"Array {shown} cannot be decoded ({type(error).__name__}).") from error
 
 
-def _as_text(read: NDArray[Any]) -> NDArray[np.str_]:
-    if read.dtype.kind == "S":
-        return np.char.decode(read, "utf-8")
-    return read.astype(np.str_)
+def _as_text(read: NDArray[Any]) -> NDArray[Any]:
+    """Strings of any length, so that one long identifier does not widen all."""
+    text = np.char.decode(read, "utf-8") if read.dtype.kind == "S" else read
+    return text.astype(np.dtypes.StringDType())
 
 
 def check_identifiers(x: NDArray[Any], y: NDArray[Any]) -> None:
@@ -98,5 +101,10 @@ def check_identifiers(x: NDArray[Any], y: NDArray[Any]) -> None:
         raise ProblemError(
             "misaligned-ids",
             f"The identifiers differ in {len(different)} of {len(x)} rows, first in row {row} of those compared: "
-            f"{x[row].item()!r} in x, {y[row].item()!r} in y. Put both arrays into the same order.",
+            f"{_shown(x, row)} in x, {_shown(y, row)} in y. Put both arrays into the same order.",
         )
+
+
+def _shown(identifiers: NDArray[Any], row: int) -> str:
+    (identifier,) = identifiers[row : row + 1].tolist()
+    return repr(identifier) if len(str(identifier)) <= LONGEST_SHOWN else f"{str(identifier)[:LONGEST_SHOWN]!r}..."

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def _open(source: Path) -> NDArray[Any]:
         raise ProblemError(
             "invalid-request", f"{source.name} cannot be read: {error.strerror or type(error).__name__}.", "request"
         ) from error
-    except (ValueError, EOFError, SyntaxError) as error:
+    except (ValueError, EOFError, SyntaxError, TokenError) as error:
         raise ProblemError(
             "invalid-request", f"{source.name} is not a whole .npy file: {type(error).__name__}.", "request"
         ) from error

@@ -222,7 +222,7 @@ def _format2(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
         key_separator=_separator(parsed.get("dimension_separator", ".")),
         fill_defined=parsed["fill_value"] is not None,
         index=None,
-        outer_codec=(_codecs(parsed) or [None])[-1],
+        outer_codec=next(reversed(_codecs(parsed)), None),
         document=text,
     )
 

@@ -14,13 +14,18 @@ from ordsim_core import concordance, quadruplets, triplets
 from ordsim_core.counts import quadruplet_population, triplet_population
 from ordsim_core.distances import Distance, Space, block_keys, prepare
 
-DATA = Path(__file__).parent.parent / "data" / "real"
-PAIRS = json.loads((DATA / "reference.json").read_text())["pairs"]
+DATA = Path(__file__).parent.parent / "data"
+PAIRS = json.loads((DATA / "controls" / "reference.json").read_text())["pairs"]
+
+
+def stored(name: str) -> np.ndarray:
+    """One of the real arrays, in whichever folder it lies."""
+    return np.load(next(DATA.glob(f"*/{name}.npy")))
 
 
 @cache
 def space(name: str, rows: int) -> Space:
-    return prepare(np.load(DATA / f"{name}.npy")[:rows], Distance.EUCLIDEAN)
+    return prepare(stored(name)[:rows], Distance.EUCLIDEAN)
 
 
 def pair_keys(space: Space) -> np.ndarray:
@@ -46,7 +51,7 @@ def test_counts_are_those_of_the_reference(pair: dict[str, Any]) -> None:
 
 def test_a_copy_in_column_order_disagrees_nowhere() -> None:
     x = space("text_L6_f32", 1000)
-    copy = prepare(np.asfortranarray(np.load(DATA / "text_L6_f32.npy")[:1000]), Distance.EUCLIDEAN)
+    copy = prepare(np.asfortranarray(stored("text_L6_f32")[:1000]), Distance.EUCLIDEAN)
     counts = triplets.exact_block(x, copy, 0, 1000).counts
     assert (counts.discordant, counts.deficit, counts.score) == (0, 0.0, 1.0)
 

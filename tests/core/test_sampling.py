@@ -91,7 +91,7 @@ def test_arguments_out_of_range_are_refused(stream: Callable[..., Any], size: in
             stream(0, start, stop, 10)
 
 
-DATA = Path(__file__).parent.parent / "data" / "real"
+DATA = Path(__file__).parent.parent / "data" / "controls"
 PAIR = next(
     pair
     for pair in json.loads((DATA / "reference.json").read_text())["pairs"]

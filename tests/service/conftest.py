@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -16,7 +15,6 @@ import zarr
 
 from service.app import create_app
 from service.settings import Settings
-from workers import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,15 +68,6 @@ def make_lab(directory: Path) -> None:
     large = generator.standard_normal((600, 8)).astype("f4")
     store_array(directory, "large", large)
     store_array(directory, "larger", large + generator.standard_normal((600, 8)).astype("f4") / 4)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def any_port() -> Iterator[None]:
-    """Let several schedulers live on one machine: Dask leaks a socket when its favourite HTTP port is taken."""
-    with pytest.MonkeyPatch.context() as patch:
-        anywhere = partial(cluster.LocalCluster, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"})
-        patch.setattr(cluster, "LocalCluster", anywhere)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The command line in processes of its own: what it prints where, and the codes it ends with."""
+"""The command line: what it prints where, and the codes it ends with."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,13 @@ import zarr
 
 from service.answers import ServiceError
 from service.commands import options
-from service.commands.outcome import problem
+from service.commands.application import application
+from service.commands.outcome import problem, run
 from service.local import locate
 from service.private import PrivateService, PrivateServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import httpx2
 
@@ -39,7 +41,11 @@ def environment(**variables: str) -> dict[str, str]:
     return {**clean, "COLUMNS": "100", **variables}
 
 
-def ordsim(*arguments: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+Outcome = subprocess.CompletedProcess[str]
+
+
+def process(*arguments: str | Path, cwd: Path | None = None, **variables: str) -> Outcome:
+    """Run a command in a process of its own."""
     return subprocess.run(
         [ORDSIM, *map(str, arguments)],
         capture_output=True,
@@ -51,13 +57,32 @@ def ordsim(*arguments: str | Path, cwd: Path | None = None, **variables: str) ->
     )
 
 
+@pytest.fixture
+def ordsim(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Run a command in this process, which spares the start of another."""
+
+    def call(*arguments: str | Path, **variables: str) -> Outcome:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in [name for name in os.environ if name.startswith("ORDSIM_")]:
+                patch.delenv(name)
+            for name, value in {"COLUMNS": "100", **variables}.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", ["ordsim", *map(str, arguments)])
+            capsys.readouterr()
+            code = run(application)
+            printed = capsys.readouterr()
+        return Outcome(arguments, code, printed.out, printed.err)
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def url(client: httpx2.Client) -> str:
     """Address of the session's service."""
     return str(client.base_url)
 
 
-def check_error(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+def check_error(done: Outcome, code: int, *words: str) -> None:
     """See that a command ended with a code and said why in a few lines."""
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
@@ -70,8 +95,9 @@ def check_error(done: subprocess.CompletedProcess[str], code: int, *words: str) 
 # Usage
 
 
-def test_version_and_help() -> None:
-    assert ordsim("--version").stdout == "ordsim 0.1.0\n"
+def test_version_and_help(ordsim: Callable[..., Outcome]) -> None:
+    done = process("--version")
+    assert (done.returncode, done.stdout) == (0, f"ordsim {version('ordsim')}\n")
     for name in ("serve", "compare", "submit", "watch", "results", "list", "cancel", "import"):
         done = ordsim(name, "--help")
         assert done.returncode == 0
@@ -98,17 +124,26 @@ def test_version_and_help() -> None:
         (["serve", "--root", "lab=/nowhere/at/all"], ["--roots", "not a directory"]),
     ],
 )
-def test_wrong_usage_ends_with_2(arguments: list[str], words: list[str], tmp_path: Path) -> None:
-    check_error(ordsim(*arguments, cwd=tmp_path), 2, *words)
+def test_wrong_usage_ends_with_2(
+    ordsim: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    words: list[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_error(ordsim(*arguments), 2, *words)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["list"], ["watch", "j"], ["results", "j"], ["cancel", "j"], ["submit", "a:b", "c:d"], ["compare", "a:b", "c:d"]],
-)
-def test_no_service_ends_with_3(arguments: list[str]) -> None:
-    check_error(ordsim(*arguments, ORDSIM_URL=UNREACHABLE), 3, UNREACHABLE, "nothing listens there")
+@pytest.mark.parametrize("command", ["list", "watch j", "results j", "cancel j", "submit a:b c:d", "compare a:b c:d"])
+def test_no_service_ends_with_3(ordsim: Callable[..., Outcome], command: str) -> None:
+    check_error(ordsim(*command.split(), ORDSIM_URL=UNREACHABLE), 3, UNREACHABLE, "nothing listens there")
+
+
+def test_errors_are_lines_in_a_process_of_its_own_too(tmp_path: Path) -> None:
+    check_error(process("list", ORDSIM_URL=UNREACHABLE), 3, UNREACHABLE, "nothing listens there")
+    check_error(process("submit", "a", "b:c", cwd=tmp_path), 2, "root:path")
 
 
 def test_starting_is_quick_because_heavy_libraries_wait() -> None:
@@ -172,7 +207,7 @@ def test_a_problem_in_lines() -> None:
 
 
 def test_compare_prints_a_report(url: str) -> None:
-    done = ordsim("compare", "lab:x", "lab:y", "--url", url, "-m", "tsi:exact", "-m", "qsi:sampled,samples=500")
+    done = process("compare", "lab:x", "lab:y", "--url", url, "-m", "tsi:exact", "-m", "qsi:sampled,samples=500")
     assert done.returncode == 0, done.stderr
     for word in ("lab:x", "lab:y", "TSI, triplet similarity, exact", "QSI", "500 drawn of 210", "Worth knowing"):
         assert word in done.stdout
@@ -180,7 +215,7 @@ def test_compare_prints_a_report(url: str) -> None:
     assert "done: 100%" not in done.stdout
 
 
-def test_compare_passes_every_option_on(url: str) -> None:
+def test_compare_passes_every_option_on(ordsim: Callable[..., Outcome], url: str) -> None:
     done = ordsim(
         *("compare", "lab:large", "lab:larger", "--url", url, "--json", "--measure", "qsi:sampled,samples=300"),
         *("--distance", "cosine", "--confidence", "0.9", "--seed", "4", "--rows", "10:500", "--label", "mine"),
@@ -196,7 +231,7 @@ def test_compare_passes_every_option_on(url: str) -> None:
     assert [job["jobID"] for job in listed] == [results["jobID"]]
 
 
-def test_submit_watch_results_list_cancel(url: str) -> None:
+def test_submit_watch_results_list_cancel(ordsim: Callable[..., Outcome], url: str) -> None:
     submitted = ordsim("submit", "lab:x", "lab:y", "-m", "tsi:exact", ORDSIM_URL=url)
     assert (submitted.returncode, submitted.stderr) == (0, "")
     job = submitted.stdout.strip()
@@ -221,7 +256,7 @@ def test_submit_watch_results_list_cancel(url: str) -> None:
     check_error(ordsim("results", long, ORDSIM_URL=url), 1, "dismissed")
 
 
-def test_a_failed_job_ends_with_1_and_its_reason(url: str) -> None:
+def test_a_failed_job_ends_with_1_and_its_reason(ordsim: Callable[..., Outcome], url: str) -> None:
     done = ordsim("submit", "lab:nan", "lab:y", "--wait", ORDSIM_URL=url)
     assert done.returncode == 1
     job = done.stdout.strip()
@@ -238,11 +273,13 @@ def test_a_failed_job_ends_with_1_and_its_reason(url: str) -> None:
         (["compare", "lab:x", "lab:y", "-m", "tsi:guess"], ["tsi"]),
         (["compare", "lab:x", "lab:y", "--distance", "taxicab"], ["taxicab"]),
         (["watch", "nothing"], ["unknown-job"]),
-        (["results", "../roots"], ["unknown-job"]),
+        (["results", "../roots"], ["not-found"]),
         (["list", "--status", "happy"], ["status"]),
     ],
 )
-def test_refused_requests_end_with_2(url: str, arguments: list[str], words: list[str]) -> None:
+def test_refused_requests_end_with_2(
+    ordsim: Callable[..., Outcome], url: str, arguments: list[str], words: list[str]
+) -> None:
     done = ordsim(*arguments, ORDSIM_URL=url)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
@@ -250,7 +287,7 @@ def test_refused_requests_end_with_2(url: str, arguments: list[str], words: list
         assert word in done.stderr
 
 
-def test_an_interrupted_watch_leaves_the_job_alone(url: str) -> None:
+def test_an_interrupted_watch_leaves_the_job_alone(ordsim: Callable[..., Outcome], url: str) -> None:
     job = ordsim("submit", "lab:large", "lab:larger", "-m", "qsi:sampled,samples=5e8", ORDSIM_URL=url).stdout.strip()
     watching = subprocess.Popen(
         [ORDSIM, "watch", job, "--url", url], stderr=subprocess.PIPE, text=True, env=environment()
@@ -289,7 +326,7 @@ def broken() -> Iterator[str]:
         thread.join()
 
 
-def test_a_service_in_trouble_ends_with_3(broken: str) -> None:
+def test_a_service_in_trouble_ends_with_3(ordsim: Callable[..., Outcome], broken: str) -> None:
     check_error(ordsim("list", "--url", broken), 3, "500")
 
 
@@ -301,7 +338,7 @@ def save(path: Path, values: np.ndarray) -> Path:
     return path
 
 
-def test_import(tmp_path: Path) -> None:
+def test_import(ordsim: Callable[..., Outcome], tmp_path: Path) -> None:
     values = np.random.default_rng(3).standard_normal((50, 4)).astype("f2")
     file = save(tmp_path / "values.npy", values)
     root = tmp_path / "root"
@@ -351,7 +388,7 @@ def test_compare_on_a_private_service_leaves_nothing_behind(tmp_path: Path) -> N
     (tmp_path / "service" / "__init__.py").write_text("raise SystemExit('wrong package')")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    done = ordsim(
+    done = process(
         *("compare", "first.npy", "second.zarr", "--workers", "1", "-m", "tsi:exact"),
         cwd=tmp_path,
         TMPDIR=str(scratch),
@@ -381,7 +418,7 @@ def family(process: psutil.Process) -> list[psutil.Process]:
 def test_serve_ends_with_0_at_an_interrupt_and_workers_stay_silent(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        serving = subprocess.Popen(
             [ORDSIM, "serve", "--port", "0", "--workers", "1", "--state-dir", str(tmp_path / "state")],
             stdout=output,
             stderr=output,
@@ -391,20 +428,20 @@ def test_serve_ends_with_0_at_an_interrupt_and_workers_stay_silent(tmp_path: Pat
     try:
         deadline = time.monotonic() + 60
         while "http://127.0.0.1:" not in log.read_text():
-            assert process.poll() is None, log.read_text()
+            assert serving.poll() is None, log.read_text()
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        second = ordsim("serve", "--port", "0", "--state-dir", tmp_path / "state")
+        second = process("serve", "--port", "0", "--state-dir", tmp_path / "state")
         check_error(second, 1, "already in use")
-        members = family(psutil.Process(process.pid))
-        os.killpg(process.pid, signal.SIGINT)  # as the terminal does: the workers get it too
-        assert process.wait(60) == 0
+        members = family(psutil.Process(serving.pid))
+        os.killpg(serving.pid, signal.SIGINT)  # as the terminal does: the workers get it too
+        assert serving.wait(60) == 0
         wait_until(members[1:], 30)
         assert "Traceback" not in log.read_text()
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        if serving.poll() is None:
+            os.killpg(serving.pid, signal.SIGKILL)
+            serving.wait()
 
 
 def test_a_private_service_ends_when_its_caller_is_killed(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from workers.importing import import_npy
 from workers.references import Reference, RowRange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from zarr_cases import Lab
@@ -161,6 +161,14 @@ def test_unknown_roots_are_named(lab: Lab) -> None:
         references.list_arrays(lab.roots, "../lab")
 
 
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call returns, or the refusal that it raises; any other exception is an error."""
+    try:
+        return call()
+    except ProblemError as error:
+        return error
+
+
 fragments = st.sampled_from(
     [
         "..",
@@ -193,17 +201,17 @@ def test_any_string_resolves_inside_or_is_refused(lab: Lab, path: str) -> None:
         (lab.directory / "link").symlink_to("base")
         (lab.directory / "out").symlink_to("../outside")
         (lab.directory / "loop").symlink_to("loop")
-    try:
-        place = references.resolve(lab.roots, "lab", path)
-    except ProblemError as error:
-        assert error.slug == "path-outside-root"
+    place = outcome(lambda: references.resolve(lab.roots, "lab", path))
+    if isinstance(place, ProblemError):
+        assert place.slug == "path-outside-root"
     else:
         assert place.is_relative_to(lab.directory)
         assert place != lab.directory
-    try:
-        assert describe(lab, path).shape == (8, 4)
-    except ProblemError as error:
-        assert error.slug in ("path-outside-root", "unknown-array")
+    found = outcome(lambda: describe(lab, path))
+    if isinstance(found, ProblemError):
+        assert found.slug in ("path-outside-root", "unknown-array")
+    else:
+        assert found.shape == (8, 4)
 
 
 @pytest.fixture
@@ -505,11 +513,10 @@ def test_no_single_lie_in_the_metadata_brings_more_than_a_refusal(lab: Lab, dial
             else:
                 target[place[-1]] = value
             document.write_text(json.dumps(lie))
-            try:
-                describe(lab, "x")
-            except ProblemError as error:
+            found = outcome(lambda: describe(lab, "x"))
+            if isinstance(found, ProblemError):
                 refused += 1
-                assert len(error.detail) < 2000
+                assert len(found.detail) < 2000
     assert refused > 100
 
 

@@ -201,10 +201,10 @@ def test_memory_stays_near_the_budget_whatever_the_chunks(
     assert peak < 5 * max(budget, chunk_bytes) + 2**20
 
 
-def test_6000_tiny_chunks_are_one_array(lab: Lab) -> None:
-    values = np.random.default_rng(3).standard_normal((6000, 2)).astype("<f4")
+def test_2000_tiny_chunks_are_one_array(lab: Lab) -> None:
+    values = np.random.default_rng(3).standard_normal((2000, 2)).astype("<f4")
     directory = lab.write("x", values[:1], chunks=(1, 2), compressors=None)
-    edit(directory, shape=[6000, 2])
+    edit(directory, shape=[2000, 2])
     for row, content in enumerate(values):
         (directory / f"c/{row}").mkdir(exist_ok=True)
         (directory / f"c/{row}/0").write_bytes(content.tobytes())
@@ -270,7 +270,7 @@ CODECS: dict[str, dict[str, Any]] = {
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "half": lambda content: content[: len(content) // 2],
     "one byte short": lambda content: content[:-1],
-    "empty": lambda content: b"",
+    "empty": lambda content: content[:0],
     "other bytes": lambda content: b"\xa5" * (len(content) - 3),
 }
 
@@ -295,7 +295,7 @@ def test_a_chunk_cut_anywhere_is_refused(lab: Lab, codec: str) -> None:
     directory = lab.write("x", values, **CODECS[codec])
     file = directory / ("0.0" if codec.startswith("2") else "c/0/0")
     content = file.read_bytes()
-    for length in range(len(content)):
+    for length in {*range(0, len(content), max(1, len(content) // 20)), len(content) - 1}:
         file.write_bytes(content[:length])
         with pytest.raises(ProblemError, match="corrupt-data"):
             list(open_matrix(lab.roots, Reference("lab", "x"), "x", "fill").blocks())
