@@ -111,24 +111,28 @@ def find_absent(
     count, total, first = 0, 0, ""
     for coordinates in wanted_files(found, rows):
         key = key_of(found, coordinates)
-        inner = list(_inner_chunks(found, coordinates, rows))
         places: list[tuple[int, int]] = []
-        if key in stored and found.index is None:
-            places = [(0, stored[key].size)]
-        elif key in stored and found.index is not None:
-            index = _read_index(directory / key, found, found.index, shown, key)
-            places = [(offset, size) for offset, size in (index[chunk] for chunk in inner) if offset != ABSENT]
+        wanted = 1
+        if found.index is None:
+            if key in stored:
+                places = [(0, stored[key].size)]
+        else:
+            inner = list(_inner_chunks(found, coordinates, rows))
+            wanted = len(inner)
+            if key in stored:
+                index = _read_index(directory / key, found, found.index, shown, key)
+                places = [(offset, size) for offset, size in (index[chunk] for chunk in inner) if offset != ABSENT]
         if found.outer_codec == "blosc" and places:
             _check_frames(directory / key, places, shown, key)
-        total += len(inner)
-        count += len(inner) - len(places)
+        total += wanted
+        count += wanted - len(places)
         if count and not first:
             first = key
     return Absent(count, total, first) if count else None
 
 
 def _inner_chunks(found: ArrayMetadata, coordinates: tuple[int, ...], rows: RowRange) -> Iterator[tuple[int, ...]]:
-    """Coordinates within one file of the chunks that hold any of the rows; (0, ...) for a file of one chunk."""
+    """Coordinates within a shard of the chunks that hold any of the rows."""
     spans = []
     for axis, (place, extent, chunk, size) in enumerate(
         zip(coordinates, found.files, found.chunks, found.shape, strict=True)

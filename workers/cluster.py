@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 VERSIONED = ("python", "numpy", "numba", "zarr", "dask", "distributed", "ordsim")
 """What must be equal everywhere: tasks travel as pickles, and counts must not depend on who computed them."""
 
+NEVER = "3650 days"
+
 # Read now, because Dask writes its workers' variables into this process's environment when it starts them.
 _GIVEN_NUMBA_CACHE = os.environ.get("NUMBA_CACHE_DIR")
 
@@ -114,6 +116,9 @@ class Cluster:
     async def start(self) -> None:
         """Start the scheduler and the client, and let the workers start in the background."""
         Path(self._options["local_directory"]).mkdir(parents=True, exist_ok=True)
+        # Dask gives a lost worker up, its nanny included, when it is not back within this time (15 s, if not set):
+        # on a busy machine a restarted worker may take longer to load its kernels, and the cluster would shrink.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": NEVER})
         security = Security.temporary()  # type: ignore[no-untyped-call]
         # No web pages: whoever can reach the port could read them.
         with dask.config.set({"distributed.scheduler.http.routes": []}):

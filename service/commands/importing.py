@@ -29,6 +29,10 @@ def import_file(
         raise typer.BadParameter(
             f"the directory of root {reference['root']!r} is not known: add --root {reference['root']}=DIR"
         )
+    if not roots[reference["root"]].is_dir():
+        raise typer.BadParameter(
+            f"root {reference['root']!r}: {str(roots[reference['root']])!r} is not a directory", param_hint="--root"
+        )
     from service.importing import import_with_progress  # noqa: PLC0415 - brings zarr, which takes a while
 
     console = Console(stderr=True, highlight=False, markup=False)

@@ -350,6 +350,8 @@ def test_import(ordsim: Callable[..., Outcome], tmp_path: Path) -> None:
     check_error(ordsim("import", file, "lab:deep/array", **variables), 2, "taken")
     assert ordsim("import", file, "lab:deep/array", "--overwrite", **variables).returncode == 0
     check_error(ordsim("import", file, "other:a", **variables), 2, "other")
+    check_error(ordsim("import", file, "lab:a", "--root", f"lab={root / 'typo'}"), 2, "not a directory")
+    assert not (root / "typo").exists()
     check_error(ordsim("import", file, "lab:../a", **variables), 2, "path-outside-root")
     bad = save(tmp_path / "bad.npy", np.array([[1.0, np.nan]]))
     check_error(ordsim("import", bad, "lab:bad", **variables), 2, "non-finite")

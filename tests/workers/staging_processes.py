@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from workers import arrays, staging
 from workers.references import Reference, Root
 
 if TYPE_CHECKING:
-    from multiprocessing.synchronize import Barrier
+    from multiprocessing.synchronize import Barrier, Event
 
     from workers.staging import StagedArray
 
@@ -21,20 +20,20 @@ def run(directory: str, path: str, staging_directory: str, checkpoint: Any) -> S
     return staging.stage(roots, Reference("lab", path), Path(staging_directory), "x", "error", None, checkpoint)
 
 
-def stage_and_count(arguments: tuple[str, str, str], barrier: Barrier, answers: Any) -> None:
-    """Stage together with others, and say how often this process wrote a copy."""
+def stage_and_count(arguments: tuple[str, str, str], barrier: Barrier, other_waits: Event, answers: Any) -> None:
+    """Stage together with another process, and say how often this one wrote a copy."""
     written = 0
     write = staging._write
 
     def counting(*everything: Any) -> None:
         nonlocal written
         written += 1
+        assert other_waits.wait(60)
         write(*everything)
-        time.sleep(0.3)  # the lock is held meanwhile, and the others come to it
 
     staging._write = counting
-    barrier.wait()
-    staged = run(*arguments, lambda: None)
+    barrier.wait(60)
+    staged = run(*arguments, other_waits.set)  # called while waiting for the lock
     answers.put((staged, written))
 
 

@@ -16,6 +16,7 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dask
 import psutil
 import pytest
 import pytest_asyncio
@@ -163,6 +164,18 @@ async def test_readiness_tells_why_not(tmp_path: Path) -> None:
         assert await cluster.readiness() == ["1 of 1 workers are still compiling their kernels"]
     await cluster.close()
     assert await cluster.readiness() == ["the cluster is not running"]
+
+
+async def test_a_worker_that_is_long_in_coming_back_is_not_given_up(tmp_path: Path) -> None:
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}):  # less than any worker takes
+        async with Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state") as cluster:
+            await cluster.wait_for_workers()
+            ((address, pid),) = (await cluster.client.run(os.getpid)).items()
+            os.kill(pid, signal.SIGKILL)
+            async with asyncio.timeout(60):
+                while address in await cluster.worker_threads() or not await cluster.worker_count():
+                    await asyncio.sleep(0.02)
+            assert set((await cluster.client.run(os.getpid)).values()) != {pid}
 
 
 def pretend_to_compile() -> None:

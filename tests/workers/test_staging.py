@@ -494,10 +494,11 @@ def test_processes_that_stage_at_once_make_one_copy(lab: Lab) -> None:
     values = np.random.default_rng(5).standard_normal((2000, 16))
     lab.write("x", values, chunks=(100, 16))
     context = multiprocessing.get_context("spawn")
-    barrier, answers = context.Barrier(2), context.Queue()
+    barrier, other_waits, answers = context.Barrier(2), context.Event(), context.Queue()
     arguments = (str(lab.directory), "x", str(lab.staging))
     processes = [
-        context.Process(target=staging_processes.stage_and_count, args=(arguments, barrier, answers)) for _ in range(2)
+        context.Process(target=staging_processes.stage_and_count, args=(arguments, barrier, other_waits, answers))
+        for _ in range(2)
     ]
     for process in processes:
         process.start()
