@@ -96,15 +96,17 @@ class Runner:
             self._loop.call_soon_threadsafe(function)
 
     async def _supervise(self) -> None:
-        while True:
+        while not self._closing:
             self._wake.clear()
             try:
                 await self._look()
             except Exception:
                 # The queue must outlive a full disk or a lost scheduler: look again at the next tick.
                 log.exception("the supervisor could not look after the queue")
+            # Not `wait_for`: on Python 3.11 it loses a cancellation that comes together with the event.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), TICK_SECONDS)
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._wake.wait()
 
     async def _look(self) -> None:
         self.workers = await self._count_workers()
@@ -120,7 +122,8 @@ class Runner:
 
     async def _count_workers(self) -> int:
         try:
-            return await asyncio.wait_for(self._around.cluster.worker_count(), CLUSTER_SECONDS)
+            async with asyncio.timeout(CLUSTER_SECONDS):
+                return await self._around.cluster.worker_count()
         except (OSError, TimeoutError, RuntimeError) as error:
             log.warning("the cluster does not answer: %s", error)
             return 0

@@ -118,7 +118,7 @@ class Cluster:
         Path(self._options["local_directory"]).mkdir(parents=True, exist_ok=True)
         # Dask gives a lost worker up, its nanny included, when it is not back within this time (15 s, if not set):
         # on a busy machine a restarted worker may take longer to load its kernels, and the cluster would shrink.
-        0 and         dask.config.set({"distributed.deploy.lost-worker-timeout": NEVER})
+        dask.config.set({"distributed.deploy.lost-worker-timeout": NEVER})
         security = Security.temporary()  # type: ignore[no-untyped-call]
         # No web pages: whoever can reach the port could read them.
         with dask.config.set({"distributed.scheduler.http.routes": []}):

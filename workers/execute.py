@@ -31,6 +31,7 @@ LOSSES_LIMIT = 20
 FIRST_PAUSE = 0.1
 """Seconds before the first retry of a storage error; doubled each time."""
 
+TELL_SECONDS = 2.0
 TELL_AGAIN = 0.5
 """Seconds between two broadcasts of a cancellation: a worker may have started in between."""
 
@@ -200,12 +201,11 @@ class _Run(Generic[TaskType, Result]):
         """Run one task to its end, through retries; None when it was cancelled."""
         try:
             return await self._through_retries(task)
-        except ShardCancelled:
-            if self._halted:
+        except Exception as error:
+            if self._stop.is_set() or (self._failed.is_set() and isinstance(error, ShardCancelled)):
+                if not isinstance(error, ShardCancelled):
+                    self._log(f"a shard of a stopped job failed: {error}", task)
                 return None
-            self._failed.set()
-            raise
-        except Exception:
             # The job cannot succeed any more: let its other shards end soon.
             self._failed.set()
             raise
@@ -224,6 +224,8 @@ class _Run(Generic[TaskType, Result]):
                     "system",
                 ) from error
             except (FutureCancelledError, CommClosedError) as error:
+                if self._halted:
+                    return None
                 losses += 1
                 if losses > LOSSES_LIMIT:
                     raise _unavailable() from error
@@ -282,7 +284,10 @@ class _Run(Generic[TaskType, Result]):
         end = loop.time() + self._deadline
         while True:
             for job, attempt in {(task.job, task.attempt) for task in self._futures.values()}:
-                await self._cluster.cancel(job, attempt)
+                # Whatever becomes of it, it is told again, and the deadline holds.
+                with contextlib.suppress(OSError):
+                    async with asyncio.timeout(TELL_SECONDS):
+                        await self._cluster.cancel(job, attempt)
             if loop.time() >= end:
                 for future in list(self._futures):
                     await future.cancel()

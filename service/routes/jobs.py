@@ -101,7 +101,8 @@ async def _final(services: Services, job: Job, seconds: float) -> Job:
         job = await run_in_threadpool(services.store.get, job.id)
         if not job.status.final:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(event.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await event.wait()
     return await run_in_threadpool(services.store.get, job.id)
 
 

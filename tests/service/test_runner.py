@@ -36,11 +36,16 @@ class FakeCluster:
         return self.workers
 
 
+async def until_stopped(pipeline: FakePipeline) -> bool:
+    await pipeline.stop.wait()
+    return False
+
+
 class FakePipeline:
     """Notes which jobs begin, and does what the test says."""
 
     begun: list[str] = []  # noqa: RUF012 - emptied by the fixture
-    behave: Callable[[FakePipeline], Any]
+    behave: Callable[[FakePipeline], Any] = until_stopped
 
     def __init__(self, job: Any, around: Surroundings, stop: asyncio.Event) -> None:
         self.job, self.store, self.stop = job, around.store, stop
@@ -49,11 +54,6 @@ class FakePipeline:
         FakePipeline.begun.append(self.job.id)
         finished: bool = await FakePipeline.behave(self)
         return finished
-
-
-async def until_stopped(pipeline: FakePipeline) -> bool:
-    await pipeline.stop.wait()
-    return False
 
 
 async def succeed(pipeline: FakePipeline) -> bool:

@@ -358,6 +358,64 @@ class LostDispatcher:
         raise AssertionError("nothing is in flight any more")
 
 
+class DeafCluster:
+    """A cluster that cannot be reached, with tasks that only end when their futures are cancelled."""
+
+    status = "running"
+
+    def __init__(self) -> None:
+        self.submitted: list[DeafFuture] = []
+        self.told = 0
+
+    @property
+    def client(self) -> DeafCluster:
+        return self
+
+    def submit(self, *arguments: Any, key: str, pure: bool) -> DeafFuture:
+        self.submitted.append(DeafFuture())
+        return self.submitted[-1]
+
+    async def cancel(self, job: str, attempt: int) -> None:
+        self.told += 1
+        raise OSError("nobody listens")
+
+
+class DeafFuture:
+    def __init__(self) -> None:
+        self.end = asyncio.get_running_loop().create_future()
+
+    def __await__(self) -> Any:
+        return self.end.__await__()
+
+    async def cancel(self) -> None:
+        self.end.set_exception(FutureCancelledError("key", "by the client"))
+
+    def release(self) -> None:
+        pass
+
+
+async def test_the_deadline_holds_although_workers_cannot_be_told(tmp_path: Path) -> None:
+    cluster, stop = DeafCluster(), asyncio.Event()
+    tasks = (probe(tmp_path, i) for i in itertools.count())
+    running = asyncio.create_task(collect(start(cluster, tasks, limit=3, stop=stop, deadline=0.1)))
+    await until(lambda: len(cluster.submitted) == 3)
+    stop.set()
+    async with asyncio.timeout(10):
+        assert await running == []
+    assert cluster.told > 0
+    assert len(cluster.submitted) == 3
+
+
+async def test_what_fails_after_the_job_was_stopped_is_no_failure_of_the_job(tmp_path: Path) -> None:
+    cluster, stop = DeafCluster(), asyncio.Event()
+    running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, i) for i in range(2)], stop=stop)))
+    await until(lambda: len(cluster.submitted) == 2)
+    stop.set()
+    cluster.submitted[0].end.set_result(7)
+    cluster.submitted[1].end.set_exception(ValueError("torn off"))
+    assert await running == [7]
+
+
 async def test_a_scheduler_that_stays_away_is_reported(tmp_path: Path) -> None:
     dispatcher = LostDispatcher()
     with pytest.raises(ProblemError) as caught:
