@@ -30,8 +30,8 @@ demo: $(VENV)/.installed ## start a service, compare two real embeddings, print 
 	$(BIN)/python deploy/demo.py
 
 serve: $(VENV)/.installed ## run the service on http://127.0.0.1:8000 until Ctrl-C
-	@mkdir -p .ordsim/arrays
-	$(BIN)/ordsim serve --root lab=.ordsim/arrays
+	@mkdir -p arrays
+	$(BIN)/ordsim serve --root lab=arrays
 
 test: $(VENV)/.installed-dev ## run the test suite (10 minutes on two cores at most)
 	$(BIN)/python -m pytest
@@ -52,6 +52,6 @@ format: $(VENV)/.installed-dev ## let ruff format and mend what it can
 hooks: $(VENV)/.installed-dev ## run the same checks before every commit
 	$(BIN)/prek install
 
-clean: ## remove the virtual environment, caches and the default state directory
-	rm -rf $(VENV) .ordsim .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+clean: ## remove virtual environments and caches; jobs (.ordsim) and arrays stay
+	rm -rf $(VENV) .venv-newest .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

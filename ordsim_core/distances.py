@@ -15,8 +15,11 @@ import numpy as np
 from ordsim_core import lattice
 from ordsim_core._numba import Int, kernel
 from ordsim_core.errors import RangeTooWideError, ZeroVectorError
+from ordsim_core.lattice import no_checkpoint
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from ordsim_core.lattice import Lattice
@@ -82,18 +85,18 @@ class Space:
         return int(self.values.shape[1])
 
 
-def exactness_of(values: NDArray[Any]) -> Exactness:
-    """Classify an (N, D) array of a real dtype.
+def exactness_of(values: NDArray[Any], checkpoint: Callable[[], None] = no_checkpoint) -> Exactness:
+    """Classify an (N, D) array of a real dtype; `checkpoint` as for `prepare`.
 
     Raises
     ------
     NonFiniteError, NotRepresentableError
         As `prepare`.
     """
-    return _exactness(lattice.scan(values))
+    return _exactness(lattice.scan(values, checkpoint))
 
 
-def prepare(values: NDArray[Any], distance: Distance) -> Space:
+def prepare(values: NDArray[Any], distance: Distance, checkpoint: Callable[[], None] = no_checkpoint) -> Space:
     """Prepare an (N, D) array for one distance.
 
     Parameters
@@ -101,6 +104,8 @@ def prepare(values: NDArray[Any], distance: Distance) -> Space:
     values : ndarray, shape (N, D)
         bool, integers or floats of up to 64 bits, in any layout and byte order; not changed.
     distance : Distance
+    checkpoint : callable
+        Called between blocks of rows; may raise to give up.
 
     Raises
     ------
@@ -121,15 +126,22 @@ def prepare(values: NDArray[Any], distance: Distance) -> Space:
         raise ValueError(f"values of type {values.dtype} cannot be compared")
     if values.shape[1] == 0:
         raise ValueError("the array has no columns, so all its rows are alike; it needs at least one")
-    grid = lattice.scan(values)
+    grid = lattice.scan(values, checkpoint)
     prepared = np.empty(values.shape, np.float64)
-    for start, block in lattice.blocks(values):
+    for start, block in lattice.blocks(values, checkpoint):
         prepared[start : start + len(block)] = block
-    if distance is Distance.COSINE:
-        return _prepare_cosine(prepared, grid)
-    _scale_all(prepared, grid)
     exactness = _exactness(grid)
-    return _space(prepared, np.empty(0), Distance.EUCLIDEAN, exactness, exactness is Exactness.INTEGER)
+    if distance is Distance.COSINE:
+        squared_norms, exact_order = _scale_rows(prepared, grid, checkpoint)
+    else:
+        _scale_all(prepared, grid, checkpoint)
+        squared_norms, exact_order = np.empty(0), exactness is Exactness.INTEGER
+    transposed = np.empty(prepared.shape[::-1])
+    for start, stop in lattice.ranges(prepared, checkpoint):
+        transposed[:, start:stop] = prepared[start:stop].T
+    for array in (prepared, transposed, squared_norms):
+        array.flags.writeable = False
+    return Space(prepared, transposed, squared_norms, distance, exactness, exact_order)
 
 
 def block_keys(space: Space, start: int, stop: int) -> NDArray[np.float64]:
@@ -146,22 +158,7 @@ def _exactness(grid: Lattice) -> Exactness:
     return Exactness.INTEGER if grid.squares_fit else Exactness.FLOAT
 
 
-def _space(
-    values: NDArray[np.float64],
-    squared_norms: NDArray[np.float64],
-    distance: Distance,
-    exactness: Exactness,
-    exact_order: bool,
-) -> Space:
-    transposed = np.ascontiguousarray(values.T)
-    if transposed.base is not None:  # a single row or column is contiguous either way, and would be shared
-        transposed = transposed.copy()
-    for array in (values, transposed, squared_norms):
-        array.flags.writeable = False
-    return Space(values, transposed, squared_norms, distance, exactness, exact_order)
-
-
-def _scale_all(values: NDArray[np.float64], grid: Lattice) -> None:
+def _scale_all(values: NDArray[np.float64], grid: Lattice, checkpoint: Callable[[], None]) -> None:
     """Scale the whole array by one power of two, only if its squares would not fit."""
     low, high = int(grid.low.min(initial=lattice.ZERO)), int(grid.high.max(initial=-lattice.ZERO))
     if high < low or (high <= HIGHEST and low >= LOWEST):
@@ -169,11 +166,17 @@ def _scale_all(values: NDArray[np.float64], grid: Lattice) -> None:
     shift = HIGHEST - high
     if low + shift < LOWEST:
         raise RangeTooWideError(high - low, HIGHEST - LOWEST)
-    np.ldexp(values, shift, out=values)
+    for start, stop in lattice.ranges(values, checkpoint):
+        np.ldexp(values[start:stop], shift, out=values[start:stop])
 
 
-def _prepare_cosine(values: NDArray[np.float64], grid: Lattice) -> Space:
-    """Scale each row by its own power of two: rows that differ by one become equal, and their distance 0."""
+def _scale_rows(
+    values: NDArray[np.float64], grid: Lattice, checkpoint: Callable[[], None]
+) -> tuple[NDArray[np.float64], bool]:
+    """Scale each row by its own power of two: rows that differ by one become equal, and their cosine distance 0.
+
+    Returns the squared norms, and whether the order of keys is exact.
+    """
     zero = grid.high == -lattice.ZERO
     if zero.any():
         raise ZeroVectorError(int(zero.argmax()))
@@ -182,17 +185,19 @@ def _prepare_cosine(values: NDArray[np.float64], grid: Lattice) -> Space:
         raise RangeTooWideError(int(span.max()), COSINE_SPAN, int(span.argmax()))
     # In two steps: a single power of two may itself be out of range.
     half = grid.high // 2
-    np.ldexp(values, -half[:, None].astype(np.int32), out=values)
-    np.ldexp(values, (half - grid.high)[:, None].astype(np.int32), out=values)
+    steps = [shift[:, None].astype(np.int32) for shift in (-half, half - grid.high)]
     squared_norms = np.empty(len(values))
-    _squared_norms(np.ascontiguousarray(values.T), squared_norms)
+    for start, stop in lattice.ranges(values, checkpoint):
+        block = values[start:stop]
+        for shift in steps:
+            np.ldexp(block, shift[start:stop], out=block)
+        _squared_norms(np.ascontiguousarray(block.T), squared_norms[start:stop])
     # Count each row in units of its lowest bit: its squared norm is an integer n. Keys are fractions
     # g^2 / (n_i n_j) between -1 and 1, and two different ones are at least 1 / n^4 apart. If that exceeds the
     # spacing 2^-53 of floats below 1, rounding keeps them apart; all of g, g^2 and n_i n_j are exact then, so
     # equal fractions are equal floats.
     bound = np.ldexp(squared_norms, np.minimum(2 * span, 1000).astype(np.int32)).max(initial=0.0)
-    exact = bool(bound < 2.0 ** (53 / 4) * (1 - 2.0**-40))
-    return _space(values, squared_norms, Distance.COSINE, _exactness(grid), exact)
+    return squared_norms, bool(bound < 2.0 ** (53 / 4) * (1 - 2.0**-40))
 
 
 @kernel

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scipy.special import betainccinv, betaincinv
+from ordsim_core import binomial
 
 if TYPE_CHECKING:
     from ordsim_core.counts import AgreementCounts
@@ -69,17 +69,15 @@ def clopper_pearson(counts: AgreementCounts, confidence: float) -> Interval:
     Raises
     ------
     ValueError
-        If `confidence` is not between 0 and 1, or there are no comparisons.
+        If `confidence` is not between 0 and 1, or there are no comparisons, or more than 2^40.
     """
     _check(counts, confidence)
     agreeing, comparisons = counts.agreeing, counts.comparisons
     tail = (1 - confidence) / 2
-    low = float(betaincinv(agreeing, comparisons - agreeing + 1, tail)) if agreeing else 0.0
-    # The complement takes the small tail as it is: 1 - tail, rounded, would move the bound inwards by 1e-10.
-    high = float(betainccinv(agreeing + 1, comparisons - agreeing, tail)) if agreeing < comparisons else 1.0
-    # Step outwards by more than these functions err: betaincinv is good to some units in its own last place, but
-    # betainccinv only to some in the last place of 1, which for a small quantile is not the same.
-    low, high = max(0.0, low * (1 - 2.0**-46)), min(1.0, high + 2.0**-48)
+    # The upper bound is the lower bound of what disagrees. Logarithms keep the digits of shares near 1.
+    low = math.exp(binomial.log_lowest_share(agreeing, comparisons, tail))
+    high = -math.expm1(binomial.log_lowest_share(comparisons - agreeing, comparisons, tail))
+    low, high = math.nextafter(low, 0.0), math.nextafter(high, 1.0)
     return Interval(low, high, "clopper-pearson", confidence, True)
 
 

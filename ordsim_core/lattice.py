@@ -11,7 +11,7 @@ from ordsim_core._numba import Int, kernel
 from ordsim_core.errors import NonFiniteError, NotRepresentableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -20,6 +20,10 @@ ZERO = np.int64(2**31)
 """Stands for the lowest bit of a row of zeros."""
 
 _BLOCK_VALUES = 1 << 20
+
+
+def no_checkpoint() -> None:
+    """Go on: what is called between blocks of work when the caller has nothing to say."""
 
 
 @dataclass(frozen=True)
@@ -55,25 +59,37 @@ class Lattice:
         return bool(np.sum(steps * steps) * (1 + 2.0**-40) <= FLOAT64_INTEGERS)
 
 
-def blocks(values: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def blocks(
+    values: NDArray[Any], checkpoint: Callable[[], None] = no_checkpoint
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield (first row, rows as float64) of an array of any real dtype, layout and byte order, block by block.
+
+    `checkpoint` is called before each block, and may raise to give up.
 
     Raises
     ------
     NotRepresentableError
         If an integer has no float64 equal to it.
     """
-    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
-    for start in range(0, len(values), step):
-        given = values[start : start + step]
+    for start, stop in ranges(values, checkpoint):
+        given = values[start:stop]
         block = np.ascontiguousarray(given, np.float64)
         if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
             _check_integers(given, start)
         yield start, block
 
 
-def scan(values: NDArray[Any]) -> Lattice:
-    """Find the grid of an (N, D) array.
+def ranges(values: NDArray[Any], checkpoint: Callable[[], None] = no_checkpoint) -> Iterator[tuple[int, int]]:
+    """Yield (first row, row after the last) of consecutive blocks, calling `checkpoint` before each."""
+    rows, columns = values.shape
+    step = max(1, _BLOCK_VALUES // max(1, columns))
+    for start in range(0, rows, step):
+        checkpoint()
+        yield start, min(start + step, rows)
+
+
+def scan(values: NDArray[Any], checkpoint: Callable[[], None] = no_checkpoint) -> Lattice:
+    """Find the grid of an (N, D) array; `checkpoint` is called between blocks, and may raise to give up.
 
     Raises
     ------
@@ -83,7 +99,7 @@ def scan(values: NDArray[Any]) -> Lattice:
     rows, columns = values.shape
     low, high = np.empty(rows, np.int64), np.empty(rows, np.int64)
     smallest, largest = np.full(columns, np.inf), np.full(columns, -np.inf)
-    for start, block in blocks(values):
+    for start, block in blocks(values, checkpoint):
         stop = start + len(block)
         bits = block.view(np.int64)
         bits.flags.writeable = False  # as a read-only float64 array is already: one compiled kernel serves both
@@ -102,9 +118,15 @@ def scan(values: NDArray[Any]) -> Lattice:
 def _check_integers(given: NDArray[Any], start: int) -> None:
     limit = 2**53
     beyond = (given > limit) | (given < -limit) if given.dtype.kind == "i" else given > limit
-    for row, column in np.argwhere(beyond):
-        if int(np.float64(given[row, column])) != int(given[row, column]):
-            raise NotRepresentableError(start + int(row), int(column))
+    if not beyond.any():
+        return
+    # Odd multiples of the lowest set bit must fit 53 bits; abs() leaves the most negative value, a power of two.
+    magnitude = np.abs(given).astype(np.uint64)
+    lowest = magnitude & (~magnitude + np.uint64(1))
+    wide = magnitude // np.maximum(lowest, np.uint64(1)) >= np.uint64(limit)
+    if wide.any():
+        row, column = np.argwhere(wide)[0]
+        raise NotRepresentableError(start + int(row), int(column))
 
 
 @kernel

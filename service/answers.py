@@ -124,9 +124,7 @@ class Result(Mapping[str, Any]):
     def interval(self, kind: str = "sampling") -> tuple[float, float] | None:
         """Low and high end of an interval; None where there is none."""
         interval = (self.json.get("intervals") or {}).get(kind)
-        if not interval or interval.get("low") is None or interval.get("high") is None:
-            return None
-        return interval["low"], interval["high"]
+        return (interval["low"], interval["high"]) if interval else None
 
 
 class Results:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from service import errors, lock, openapi
-from service.middleware import BodyLimit, RequestContext
-from service.pipeline import Surroundings
+from service.middleware import BodyLimit, LoopbackHost, RequestContext
+from service.pipeline import JobContext
 from service.routes import data, health, jobs, processes
 from service.runner import Runner
 from service.services import Services
@@ -52,6 +52,7 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     errors.install(app)
     openapi.install(app)
     app.add_middleware(BodyLimit)
+    app.add_middleware(LoopbackHost)
     app.add_middleware(RequestContext)  # added last, so outermost
     return app
 
@@ -60,11 +61,12 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
 async def run_services(settings: Settings, store: JobStore) -> AsyncIterator[Services]:
     """Run the cluster and the runner on this event loop; the end of both takes a few seconds."""
     roots = settings.known_roots()
-    settings.staging_directory.mkdir(parents=True, exist_ok=True)
+    for directory in (settings.staging_directory, settings.artifacts_directory):
+        lock.make_private(directory)
     cluster = Cluster.embedded(settings.workers, roots, settings.staging_directory, settings.state_dir)
     async with cluster:
-        around = Surroundings(store, cluster, roots, settings.artifacts_directory, settings.shard_seconds)
-        runner = Runner(around, settings.max_running)
+        context = JobContext(store, cluster, settings.artifacts_directory, settings.shard_seconds)
+        runner = Runner(context, settings.max_running)
         await runner.start()
         try:
             yield Services(settings, roots, store, cluster, runner)

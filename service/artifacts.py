@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -28,15 +27,28 @@ def write(directory: Path, job: str, artifact: str, values: NDArray[Any]) -> Non
     """Write one artifact: whole and under its name, or not at all."""
     folder = directory / job
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
-        try:
+    # Always the same name: what a killed attempt left is written over by the next.
+    part = folder / f"{artifact}.part"
+    try:
+        with part.open("wb") as file:
             np.save(file, values, allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())
-            Path(file.name).replace(folder / f"{artifact}.npy")
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+        part.replace(folder / f"{artifact}.npy")
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    # The names are in the folders: without these a power cut could lose a file that results speak of.
+    for holder in (folder, directory):
+        _synchronize(holder)
+
+
+def _synchronize(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def find(directory: Path, job: str, artifact: str) -> Path | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from workers import references
+from workers import identifiers, references
 from workers.errors import ProblemError
 from workers.references import Reference
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from workers.references import ArrayDescription, Roots
 
 Name = Literal["x", "y"]
+SIDES: tuple[Name, ...] = ("x", "y")
 
 
 def check(request: JobRequest, roots: Roots) -> dict[str, Any]:
@@ -41,18 +42,17 @@ def check(request: JobRequest, roots: Roots) -> dict[str, Any]:
             )
     rows = selected(request, "x", x.shape[0])
     _require_equal(rows, selected(request, "y", y.shape[0]), "After the selection of rows, the arrays have")
-    _require_enough(request, rows)
-    if request.ids is not None:
-        for name, named in (("x", request.ids.x), ("y", request.ids.y)):
-            # Where they are is checked now; reading them belongs to the job.
-            reference = Reference(named.root, named.path)
-            references.read_metadata(roots, reference, f"/ids/{name}", f"ids of {name}")
+    _require_possible(request, rows)
+    for name in SIDES:
+        if (reference := request.identifiers_of(name)) is not None:
+            # What their metadata says is checked now; reading them belongs to the job.
+            identifiers.check_metadata(roots, reference, name, rows)
     return {name: {"shape": list(array.shape), "dtype": array.dtype} for name, array in (("x", x), ("y", y))}
 
 
 def selected(request: JobRequest, name: Name, stored: int) -> int:
     """How many of an array's rows are compared."""
-    rows = (request.x if name == "x" else request.y).rows or request.rows
+    rows = request.rows_of(name)
     return stored if rows is None else rows.stop - rows.start
 
 
@@ -73,13 +73,22 @@ def _require_equal(x: int, y: int, subject: str) -> None:
         )
 
 
-def _require_enough(request: JobRequest, rows: int) -> None:
+def _require_possible(request: JobRequest, rows: int) -> None:
+    """Refuse measures that need more rows, or cannot take so many."""
     for position, (measure, _) in enumerate(request.options()):
         if rows < measure.minimum_rows:
             raise ProblemError(
                 "too-few-rows",
                 f"{measure.measure} ({measure.method}) needs at least {measure.minimum_rows} rows, and there are "
                 f"{rows}.",
+                "request",
+                f"/measures/{position}",
+            )
+        if measure.maximum_rows is not None and rows > measure.maximum_rows:
+            raise ProblemError(
+                "over-limit",
+                f"{measure.measure} ({measure.method}) takes at most {measure.maximum_rows} rows, and there are "
+                f"{rows}: select rows, or choose another method.",
                 "request",
                 f"/measures/{position}",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sqlite3
 import threading
@@ -27,11 +28,12 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: list[sqlite3.Connection] = []
-        self._all: list[sqlite3.Connection] = []
         self._closed = False
         self._pool = threading.Lock()
         # Writers of this process queue here, in turn, rather than poll for SQLite's lock.
         self._writing = threading.Lock()
+        # SQLite gives its other files the permissions of this one: to the owner alone, whatever the umask.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         try:
             self._migrate()
         except BaseException:
@@ -39,10 +41,10 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Close every connection; harmless when done twice."""
+        """Close every idle connection, and those that are lent when they come back; harmless when done twice."""
         with self._pool:
             self._closed = True
-            connections, self._all, self._idle = self._all, [], []
+            connections, self._idle = self._idle, []
         for connection in connections:
             connection.close()
 
@@ -87,9 +89,7 @@ class Database:
                 raise sqlite3.ProgrammingError("the job store is closed")
             if self._idle:
                 return self._idle.pop()
-            connection = self._connect()
-            self._all.append(connection)
-            return connection
+            return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)

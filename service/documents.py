@@ -56,7 +56,8 @@ class Workings(Document):
     comparisons_total: int
     eta_seconds: float | None = Field(description="Null until a shard has finished.")
     attempt: int = Field(description="Grows by one when a restarted service takes the job up again.")
-    workers: int
+    workers: int = Field(description="Connected now, while the job runs; otherwise 0.")
+    reused_from: None = Field(description="For answers taken from another job; there are none yet.")
 
 
 class Job(Document):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from service import explaining, openapi
+from service import explaining, openapi, storage
 from service.states import IllegalTransitionError, KeyReuseError, UnknownJobError
 from workers.errors import Origin, ProblemError
 
@@ -39,7 +40,7 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "malformed-json": Kind(400, "The body is not JSON", "request"),
     "unauthenticated": Kind(401, "An API key is needed", "request"),
-    "forbidden": Kind(403, "The API key does not allow this", "request"),
+    "forbidden": Kind(403, "This is not allowed", "request"),
     "not-found": Kind(404, "There is nothing at this address", "request"),
     "unknown-job": Kind(404, "There is no such job", "request"),
     "method-not-allowed": Kind(405, "This address does not take this method", "request"),
@@ -218,6 +219,15 @@ async def _problem_error(request: Request, error: Exception) -> JSONResponse:
     return respond(of_error(error, instance=instance(request.scope), request_id=request_id(request.scope)))
 
 
+async def _storage(request: Request, error: Exception) -> JSONResponse:
+    identifier = request_id(request.scope)
+    problem = storage.problem_of(error)
+    log.error("request %s failed", identifier, exc_info=error, extra={"request_id": identifier})
+    if problem is None:
+        return internal(request.scope)
+    return await _problem_error(request, problem)
+
+
 async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
@@ -270,6 +280,8 @@ def install(app: FastAPI) -> None:
     """Make every error of the application a problem document."""
     app.add_exception_handler(HttpProblem, _http_problem)
     app.add_exception_handler(ProblemError, _problem_error)
+    app.add_exception_handler(OSError, _storage)
+    app.add_exception_handler(sqlite3.Error, _storage)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _framework)
     app.add_exception_handler(UnknownJobError, _unknown_job)

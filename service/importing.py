@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from workers.importing import import_npy
 from workers.references import Root
@@ -32,8 +32,7 @@ def import_with_progress(
     with Progress(
         TextColumn("importing {task.description}", style="bold"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rows"),
+        DownloadColumn(),
         TimeRemainingColumn(),
         console=console,
         transient=True,

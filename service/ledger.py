@@ -80,7 +80,7 @@ class Ledger:
 
     def total(self, job: str, measure: int) -> Partial:
         """Add up the ledger of one measure; RuntimeError while a shard is missing."""
-        return sum(self._partials(job, measure), Partial())
+        return Partial.total(self._partials(job, measure))
 
     def _partials(self, job: str, measure: int) -> Iterator[Partial]:
         with self._database.read() as connection:

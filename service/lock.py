@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,17 @@ class StateDirectoryInUseError(RuntimeError):
     """Another service works on the state directory."""
 
 
+def make_private(directory: Path) -> None:
+    """Make a directory that only its owner can enter, or make it so if it is there and this user's.
+
+    A directory that users share, such as a temporary one with the sticky bit, is left as it is.
+    """
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = directory.stat()
+    if found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX:
+        directory.chmod(0o700)
+
+
 @contextlib.contextmanager
 def own(directory: Path) -> Iterator[None]:
     """Hold the state directory, making it if need be; the lock goes with the process, however it ends.
@@ -25,7 +37,7 @@ def own(directory: Path) -> Iterator[None]:
     StateDirectoryInUseError
         Naming the process that holds it.
     """
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(directory)
     with (directory / "service.lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

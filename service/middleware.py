@@ -12,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
 from service import errors
+from service.settings import is_loopback
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -59,6 +60,27 @@ class RequestContext:
             await errors.internal(scope)(scope, receive, tagged)
         finally:
             log.debug("answered", extra={**about, "status": status, "seconds": time.perf_counter() - begin})
+
+
+class LoopbackHost:
+    """Answer only requests that were addressed to this machine by a loopback name.
+
+    There are no API keys yet. A page of another site can make its own name point here (DNS rebinding) and would
+    otherwise read and cancel jobs from the browser of whoever runs the service.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            host = Headers(scope=scope).get("host", "")
+            name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+            if not is_loopback(name):
+                detail = "This service answers only requests to a loopback address, such as 127.0.0.1 or localhost."
+                await errors.answer(scope, "forbidden", detail)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class BodyLimit:

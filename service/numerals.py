@@ -31,7 +31,7 @@ def percent(share: float) -> str:
         return f"{share:.0%}"
     if share < 0.0005:
         return "< 0.05%"
-    if share > 0.9995:
+    if share >= 0.9995:
         return "> 99.95%"
     return f"{100 * share:.1f}%"
 
@@ -52,8 +52,8 @@ def deficit(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Write a figure beside a score, without trailing zeros but never as a bare integer."""
-    text = f"{value:.6f}".rstrip("0")
+    """Write a figure beside a score, without trailing zeros but never as a bare integer, and never 1.0 below 1."""
+    text = score(value, 1 - value).rstrip("0")
     return text + "0" if text.endswith(".") else text
 
 

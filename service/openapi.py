@@ -28,9 +28,15 @@ DESCRIPTIONS = {
 }
 
 
+SYSTEM = (500, 503, 507)
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the problems of one route: those named, and 500, which every route may have."""
-    return {status: {"model": documents.Problem, "description": DESCRIPTIONS[status]} for status in (*statuses, 500)}
+    """Describe the problems of one route: those named, and those of the system, which every route may have."""
+    return {
+        status: {"model": documents.Problem, "description": DESCRIPTIONS[status]}
+        for status in sorted({*statuses, *SYSTEM})
+    }
 
 
 def install(app: FastAPI) -> None:

@@ -6,25 +6,25 @@ import asyncio
 import json
 import time
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from service import artifacts, results
 from service.schemas import JobRequest
 from service.states import Phase
-from workers import execute, identifiers
+from workers import execute
 from workers.errors import ProblemError
-from workers.references import Reference
-from workers.tasks import ShardTask, StageTask, count_shard, stage_side
+from workers.references import RowRange
+from workers.tasks import IdentifiersTask, ShardTask, StageTask, check_rows, count_shard, stage_side
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from service.records import Job
     from service.store import JobStore
     from workers.cluster import Cluster
     from workers.measures.protocol import Outcome
-    from workers.references import Roots
     from workers.staging import StagedArray
 
 IN_FLIGHT = 3
@@ -35,23 +35,26 @@ EVENT_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class JobContext:
     """What a job needs beside itself."""
 
     store: JobStore
     cluster: Cluster
-    roots: Roots
     artifacts_directory: Path
     shard_seconds: float
 
 
 @dataclass
 class Pipeline:
-    """One attempt at one job. Set `stop` to end it; `run` returns when none of its tasks runs any more."""
+    """One attempt at one job. Set `stop` to end it; `run` returns when none of its tasks runs any more.
+
+    `threads` tells the threads of each worker that is connected now.
+    """
 
     job: Job
-    around: Surroundings
+    context: JobContext
     stop: asyncio.Event
+    threads: Callable[[], Mapping[str, int]]
     timings: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -72,12 +75,11 @@ class Pipeline:
         finishing = time.monotonic()
         self.timings["count"] = round(finishing - counting, 3)
         await self._enter(Phase.FINISH)
-        workers = await self.around.cluster.worker_count()
-        await asyncio.to_thread(self._finish, x, y, workers)
+        await asyncio.to_thread(self._finish, x, y, len(self.threads()))
         return True
 
     async def _enter(self, phase: Phase) -> None:
-        await asyncio.to_thread(self.around.store.enter, self.job.id, phase)
+        await asyncio.to_thread(self.context.store.enter, self.job.id, phase)
 
     async def _stage(self) -> tuple[StagedArray, StagedArray] | None:
         """Stage both arrays, and see that a resumed job goes on with the arrays it began with."""
@@ -87,7 +89,7 @@ class Pipeline:
         ]
         staged: dict[str, StagedArray] = {}
         running = execute.execute(
-            self.around.cluster,
+            self.context.cluster,
             stage_side,
             tasks,
             key=lambda task: f"ordsim-{task.job}-{task.attempt}-stage-{task.name}",
@@ -102,9 +104,9 @@ class Pipeline:
         x, y = staged["x"], staged["y"]
         self._require_unchanged("x", self.job.x_staged, x)
         self._require_unchanged("y", self.job.y_staged, y)
-        if self.request.ids is not None:
-            await asyncio.to_thread(self._check_identifiers, x.rows)
-        await asyncio.to_thread(self.around.store.record_staged, self.job.id, x, y)
+        if not await self._check_identifiers(x.rows):
+            return None
+        await asyncio.to_thread(self.context.store.record_staged, self.job.id, x, y)
         return x, y
 
     def _require_unchanged(self, name: str, earlier: dict[str, Any] | None, now: StagedArray) -> None:
@@ -115,33 +117,38 @@ class Pipeline:
                 "added. Let writing finish, then submit the job again.",
             )
 
-    def _check_identifiers(self, rows: int) -> None:
-        assert self.request.ids is not None
-        found = []
-        for named, side in ((self.request.ids.x, "x"), (self.request.ids.y, "y")):
-            array = self.request.x if side == "x" else self.request.y
-            selected = array.rows or self.request.rows
-            reference = Reference(named.root, named.path, selected.range() if selected else None)
-            values = identifiers.read_identifiers(self.around.roots, reference, side)
-            if len(values) != rows:
-                raise ProblemError(
-                    "misaligned-ids",
-                    f"ids.{side} has {len(values)} identifiers for the {rows} rows of {side}.",
-                    pointer=f"/ids/{side}",
-                )
-            found.append(values)
-        identifiers.check_identifiers(*found)
+    async def _check_identifiers(self, rows: int) -> bool:
+        """See, on a worker, that the identifiers of both arrays agree; False if the job was stopped before."""
+        x, y = self.request.identifiers_of("x"), self.request.identifiers_of("y")
+        if x is None or y is None:
+            return True
+        # Said outright: an array of identifiers that became shorter since the submission is then refused.
+        x, y = (replace(ids, rows=ids.rows or RowRange(0, rows)) for ids in (x, y))
+        running = execute.execute(
+            self.context.cluster,
+            check_rows,
+            [IdentifiersTask(self.job.id, self.job.attempt, x, y)],
+            key=lambda task: f"ordsim-{task.job}-{task.attempt}-identifiers",
+            limit=1,
+            stop=self.stop,
+        )
+        async with aclosing(running) as answers:
+            return [task async for task, _ in answers] != []
+
+    def _limit(self) -> int:
+        """Shards in flight: asked again and again, because workers come and go while the job runs."""
+        return IN_FLIGHT * max(1, sum(self.threads().values()))
 
     async def _count(self, x: StagedArray, y: StagedArray) -> bool:
         """Run what is missing from the ledger; each result is written down before it counts."""
-        ledger, job = self.around.store.ledger, self.job.id
+        ledger, job = self.context.store.ledger, self.job.id
         measures = self.request.options()
         shape = results.facts(self.request, x, y).shape
 
         def plan() -> None:
             # Idempotent: a resumed job keeps the shards it began with, whatever the settings are now.
             ledger.plan(
-                job, [measure.shards(shape, options, self.around.shard_seconds) for measure, options in measures]
+                job, [measure.shards(shape, options, self.context.shard_seconds) for measure, options in measures]
             )
 
         await asyncio.to_thread(plan)
@@ -151,13 +158,12 @@ class Pipeline:
             ShardTask(job, self.job.attempt, position, *sides, x, y, measures[position][1], shard, self.request.seed)
             for position, shard in missing
         )
-        threads = max(1, await self.around.cluster.threads())
         running = execute.execute(
-            self.around.cluster,
+            self.context.cluster,
             count_shard,
             tasks,
             key=lambda task: f"ordsim-{job}-{task.attempt}-{task.position}-{task.shard.index}",
-            limit=IN_FLIGHT * threads,
+            limit=self._limit,
             stop=self.stop,
         )
         done, told = 0, -EVENT_SECONDS
@@ -175,7 +181,7 @@ class Pipeline:
     def _finish(self, x: StagedArray, y: StagedArray, workers: int) -> None:
         """Add up the ledger, and write artifacts and results."""
         begin = time.monotonic()
-        store, job = self.around.store, self.job.id
+        store, job = self.context.store, self.job.id
         facts = results.facts(self.request, x, y)
         outcomes = []
         for position, (measure, options) in enumerate(self.request.options()):
@@ -202,4 +208,4 @@ class Pipeline:
     def _write_artifacts(self, position: int, outcome: Outcome) -> None:
         for what, values in outcome.artifacts.items():
             name = artifacts.name(position, what)
-            artifacts.write(self.around.artifacts_directory, self.job.id, name, values)
+            artifacts.write(self.context.artifacts_directory, self.job.id, name, values)

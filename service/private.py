@@ -91,11 +91,11 @@ class PrivateService:
             raise
         return client
 
-    def stop(self) -> None:
-        """End the service and its workers; harmless when done twice."""
+    def stop(self) -> int | None:
+        """End the service and its workers, and return its exit code; None when there was nothing to end."""
         process, self._process = self._process, None
         if process is None:
-            return
+            return None
         process.terminate()
         try:
             process.wait(STOP_SECONDS)
@@ -108,6 +108,7 @@ class PrivateService:
             process.wait()
             if process.stdin is not None:
                 process.stdin.close()
+        return process.returncode
 
     def _check(self, deadline: float, seconds: float) -> None:
         """Wait a moment; raise if there is nothing to wait for."""

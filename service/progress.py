@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WINDOW_SECONDS = 10.0
+BEFORE_THE_END = 99.0
+"""Percent that an unfinished job shows at most: adding up and storing the results come after the last comparison."""
 STEP = 10
 """Without a terminal, a line is printed each time this many percent are passed."""
 
 PHASES = {
     "stage": "reading the arrays",
     "count": "comparing",
-    "calibrate": "calibrating",
     "finish": "adding up",
 }
 STATES = {
@@ -120,11 +121,10 @@ def words(status: Mapping[str, Any]) -> str:
 
 
 def percent(status: Mapping[str, Any]) -> float:
-    """Share of the comparisons that is done, with fractions; 100 only for a successful job."""
+    """Share of the comparisons that is done, with fractions; 100 only for a successful job, 99 at most before."""
     if status["status"] == "successful":
         return 100.0
     details = status.get("ordsim") or {}
     total = int(details.get("comparisonsTotal") or 0)
-    if not total:
-        return float(status.get("progress") or 0)
-    return min(99.0, 100 * int(details.get("comparisonsDone") or 0) / total)
+    share = 100 * int(details.get("comparisonsDone") or 0) / total if total else float(status.get("progress") or 0)
+    return min(BEFORE_THE_END, share)

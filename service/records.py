@@ -53,7 +53,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job. JSON columns are parsed; times are as they are shown."""
+    """One job. JSON columns are parsed; times are as they are shown.
+
+    `recoveries` counts attempts in a row that broke off and left the ledger as they found it.
+    """
 
     number: int
     id: str
@@ -61,6 +64,7 @@ class Job:
     status: JobStatus
     phase: Phase | None
     attempt: int
+    recoveries: int
     cancel_requested: bool
     label: str | None
     tags: dict[str, str]
@@ -82,7 +86,7 @@ class Job:
         return 100 if self.status is JobStatus.SUCCESSFUL else self.progress.percent
 
 
-COLUMNS = """number, job, process, status, phase, attempt, cancel_requested, label, tags, request, arrays,
+COLUMNS = """number, job, process, status, phase, attempt, recoveries, cancel_requested, label, tags, request, arrays,
     request_id, created, started, finished, updated, x_staged, y_staged, exception"""
 """Everything but the results, which may be long."""
 
@@ -102,6 +106,7 @@ def _job(row: sqlite3.Row, progress: Progress) -> Job:
         status=JobStatus(row["status"]),
         phase=Phase(row["phase"]) if row["phase"] else None,
         attempt=row["attempt"],
+        recoveries=row["recoveries"],
         cancel_requested=bool(row["cancel_requested"]),
         label=row["label"],
         tags=json.loads(row["tags"]),

@@ -30,12 +30,6 @@ KINDS = {
     "tiedX": "tied in x only",
     "tiedY": "tied in y only",
 }
-INTERVALS = {
-    "population": "for more rows like these",
-    "jackknife": "for more rows like these",
-    "arithmetic": "for exact arithmetic",
-}
-"""What an interval speaks of, where that is not the score over all comparisons."""
 PACKAGES_FIRST = ("ordsim", "python")
 
 
@@ -63,6 +57,8 @@ def render(results: Results, names: Mapping[str, str] | None = None) -> Renderab
     ]
     for result in results:
         parts += [Text(), _rule(sentences.title(result), "bold cyan"), *_measure(result)]
+    if any(result.json.get("baseline") is not None for result in results):
+        parts += [Text(), _indented(Text(sentences.CHANCE, style="dim"))]
     if results.warnings:
         parts += [Text(), _rule("Worth knowing", "bold yellow"), _indented(_warnings(results.warnings))]
     parts += [Text(), _indented(_provenance(results.json.get("provenance") or {}))]
@@ -108,7 +104,7 @@ def _inputs(inputs: Mapping[str, Any], names: Mapping[str, str]) -> RenderableTy
 
 
 def _rows(inputs: Mapping[str, Any]) -> str:
-    """Say which rows took part and what was left out."""
+    """Say which rows took part."""
     rows = inputs["n"]
     lengths = {inputs[name]["shape"][0] for name in ("x", "y") if inputs[name].get("shape")}
     if lengths <= {rows}:
@@ -119,9 +115,6 @@ def _rows(inputs: Mapping[str, Any]) -> str:
         ranges = [f"{part['start']}:{part['stop']}" for part in chosen if {"start", "stop"} <= part.keys()]
         which = f", {' with '.join(dict.fromkeys(ranges))}" if ranges else ""
         said = [f"{numerals.grouped(rows)} of {of} rows were compared{which}, in order."]
-    for what in ("rows", "columns"):
-        dropped = inputs.get(f"{what}Dropped") or {}
-        said += [f"{count} {what} of {name} were left out." for name, count in dropped.items() if count]
     prints = [inputs[name].get("fingerprint") for name in ("x", "y")]
     if prints[0] and prints[0] == prints[1]:
         said.append("x and y hold the same values, bit for bit.")
@@ -198,10 +191,7 @@ def _counts(counts: Mapping[str, int]) -> RenderableType:
 def _intervals(intervals: list[tuple[str, Mapping[str, Any]]]) -> RenderableType:
     table = _grid("left", "left")
     for kind, interval in intervals:
-        low, high = interval.get("low"), interval.get("high")
-        if low is None or high is None:
-            table.add_row(Text("none"), Text(str(interval.get("reason") or "no reason was given")))
-            continue
+        low, high = interval["low"], interval["high"]
         method = str(interval.get("method") or kind)
         if method == "none-exact":
             table.add_row(Text(f"{low:.6f}"), Text(f"{sentences.METHODS[method]}; nothing was sampled"))
@@ -209,10 +199,6 @@ def _intervals(intervals: list[tuple[str, Mapping[str, Any]]]) -> RenderableType
         said = [sentences.METHODS.get(method, method)]
         if interval.get("confidence") is not None:
             said.append(f"{numerals.share(interval['confidence'])} confidence")
-        if kind in INTERVALS:
-            said.append(INTERVALS[kind])
-        if interval.get("rigorous") is False:
-            said.append("approximate")
         table.add_row(Text(f"{low:.6f} to {high:.6f}"), Text(", ".join(said)))
     return table
 
@@ -233,8 +219,7 @@ def _provenance(provenance: Mapping[str, Any]) -> RenderableType:
         said.append(f"seed {provenance['seed']}")
     workers = provenance.get("workers")
     if workers is not None:
-        number = workers if isinstance(workers, int) else len(workers)
-        said.append("1 worker" if number == 1 else f"{number} workers")
+        said.append("1 worker" if workers == 1 else f"{workers} workers")
     said += [
         f"{name} {numerals.duration(seconds)}"
         for name, seconds in (provenance.get("timings") or {}).items()

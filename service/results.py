@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
+from ordsim_core.distances import Distance
 from service import artifacts
 from workers.measures.protocol import PairFacts, PairShape
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from workers.staging import StagedArray
 
 VERSIONED = ("ordsim", "numpy", "numba", "scipy", "zarr", "dask", "distributed")
+CONSTANT_COLUMNS: Mapping[Distance, str] = {
+    Distance.EUCLIDEAN: "they add nothing to Euclidean distances.",
+    Distance.COSINE: "unless they are zero they change cosine distances, because they turn every row toward the same "
+    "direction.",
+}
 SMALL_ROWS = 30
 SMALL_DRAWS = 100
 
@@ -83,7 +89,7 @@ def build(finished: Finished) -> dict[str, Any]:
 def _input(name: Literal["x", "y"], finished: Finished) -> dict[str, Any]:
     array = finished.request.x if name == "x" else finished.request.y
     staged = finished.x if name == "x" else finished.y
-    rows = array.rows or finished.request.rows
+    rows = finished.request.rows_of(name)
     return {
         "root": array.root,
         "path": array.path,
@@ -101,10 +107,7 @@ def _result(position: int, request: JobRequest, options: MeasureOptions, outcome
     found: dict[str, Any] = {
         "measure": options.measure,
         "method": options.method,
-        "spec": {
-            **options.model_dump(mode="json", exclude_none=True),
-            "confidence": request.confidence_of(options),
-        },
+        "spec": _spec(request, options),
         "score": outcome.score,
         "deficit": outcome.deficit,
     }
@@ -117,6 +120,15 @@ def _result(position: int, request: JobRequest, options: MeasureOptions, outcome
     found["precision"] = {"used": outcome.precision}
     found["intervals"] = {name: asdict(interval) for name, interval in outcome.intervals.items()}
     found["artifacts"] = [artifacts.name(position, what) for what in outcome.artifacts]
+    return found
+
+
+def _spec(request: JobRequest, options: MeasureOptions) -> dict[str, Any]:
+    """Every option, those that were not sent and those that follow from others included."""
+    found = {**options.model_dump(mode="json", exclude_none=True), "confidence": request.confidence_of(options)}
+    draws = getattr(options, "draws", None)
+    if draws is not None:
+        found["samples"] = draws
     return found
 
 
@@ -144,8 +156,8 @@ def warnings(finished: Finished) -> list[dict[str, str]]:
                 "No row identifiers were given: that row i of x and row i of y are the same input is taken on trust.",
             )
         )
-    for name, staged in (("x", finished.x), ("y", finished.y)):
-        found += _array_warnings(name, staged)
+    for name, array, staged in (("x", finished.request.x, finished.x), ("y", finished.request.y, finished.y)):
+        found += _array_warnings(name, array.distance, staged)
     fell_back = [
         f"{options.measure} ({options.method})"
         for options, outcome in finished.outcomes
@@ -163,7 +175,7 @@ def warnings(finished: Finished) -> list[dict[str, str]]:
     return [{"code": code, "detail": detail} for code, detail in found]
 
 
-def _array_warnings(name: str, staged: StagedArray) -> list[tuple[str, str]]:
+def _array_warnings(name: str, distance: Distance, staged: StagedArray) -> list[tuple[str, str]]:
     found = []
     if staged.missing_chunks_filled:
         found.append(
@@ -176,8 +188,8 @@ def _array_warnings(name: str, staged: StagedArray) -> list[tuple[str, str]]:
         found.append(
             (
                 "constant-columns",
-                f"{staged.constant_columns} of the {staged.columns} columns of {name} are constant, and add nothing "
-                "to Euclidean distances.",
+                f"{staged.constant_columns} of the {staged.columns} columns of {name} are constant: "
+                f"{CONSTANT_COLUMNS[distance]}",
             )
         )
     # From half on, the typical row has a twin.

@@ -8,15 +8,15 @@ import logging
 import sqlite3
 from typing import TYPE_CHECKING
 
-from service import errors
+from service import errors, storage
 from service.pipeline import Pipeline
 from service.states import StoreError
 from workers.errors import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from service.pipeline import Surroundings
+    from service.pipeline import JobContext
     from service.records import Job
 
 log = logging.getLogger(__name__)
@@ -25,16 +25,19 @@ TICK_SECONDS = 1.0
 """How often the supervisor looks for itself, if nobody wakes it."""
 
 CLUSTER_SECONDS = 5.0
+RECOVERIES_LIMIT = 5
+"""Attempts in a row that may break off without a new shard in the ledger, before the job is given up."""
+
 DRAIN_SECONDS = 3.0
 """Time that running shards have when the service stops; a tile of work is far shorter."""
 
 
 class Runner:
-    """Runs jobs until it is stopped. `wake`, `announce` and the attribute `workers` may be used from any thread."""
+    """Runs jobs until it is stopped. `wake`, `announce` and `workers` may be used from any thread."""
 
-    def __init__(self, around: Surroundings, max_running: int) -> None:
-        self._around = around
-        self._store = around.store
+    def __init__(self, context: JobContext, max_running: int) -> None:
+        self._context = context
+        self._store = context.store
         self._max_running = max_running
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -43,7 +46,12 @@ class Runner:
         self._stops: dict[str, asyncio.Event] = {}
         self._waiting: dict[str, list[asyncio.Event]] = {}
         self._closing = False
-        self.workers = 0
+        self._threads: Mapping[str, int] = {}
+
+    @property
+    def workers(self) -> int:
+        """How many workers were connected when the supervisor last looked."""
+        return len(self._threads)
 
     async def start(self) -> None:
         """Take up what an earlier service left unfinished, and begin."""
@@ -52,7 +60,7 @@ class Runner:
         self._supervisor = asyncio.create_task(self._supervise())
 
     async def stop(self) -> None:
-        """End soon: running jobs stay in the store as they are, and go on at the next start."""
+        """End soon: running jobs go back into the queue, and go on at the next start."""
         self._closing = True
         if self._supervisor is not None:
             self._supervisor.cancel()
@@ -65,6 +73,10 @@ class Runner:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            await asyncio.to_thread(self._store.recover, broken_off=False)
+        except sqlite3.Error:
+            log.exception("running jobs could not be put back into the queue; the next start does it")
 
     def wake(self) -> None:
         """Make the supervisor look at the store now: a job was submitted or cancelled."""
@@ -109,10 +121,11 @@ class Runner:
                     await self._wake.wait()
 
     async def _look(self) -> None:
-        self.workers = await self._count_workers()
+        self._threads = await self._count_threads()
         for job in await asyncio.to_thread(self._store.cancelled):
             if job in self._stops:
                 self._stops[job].set()
+        await self._take_up_adrift()
         while self.workers and len(self._running) < self._max_running:
             claimed = await asyncio.to_thread(self._store.claim)
             if claimed is None:
@@ -120,35 +133,55 @@ class Runner:
             self._stops[claimed.id] = asyncio.Event()
             self._running[claimed.id] = asyncio.create_task(self._run(claimed))
 
-    async def _count_workers(self) -> int:
+    async def _take_up_adrift(self) -> None:
+        """Look after jobs that run in the store alone: their end could not be written down when it came."""
+        adrift = set(await asyncio.to_thread(self._store.running)) - self._running.keys()
+        if not adrift:
+            return
+        log.warning("taking up again what nobody runs: %s", ", ".join(sorted(adrift)))
+        await asyncio.to_thread(self._store.recover, adrift)
+        for job in adrift:
+            if (await asyncio.to_thread(self._store.get, job)).status.final:
+                self.announce(job)
+
+    async def _count_threads(self) -> Mapping[str, int]:
         try:
             async with asyncio.timeout(CLUSTER_SECONDS):
-                return await self._around.cluster.worker_count()
+                return await self._context.cluster.worker_threads()
         except (OSError, TimeoutError, RuntimeError) as error:
             log.warning("the cluster does not answer: %s", error)
-            return 0
+            return {}
 
     async def _run(self, job: Job) -> None:
         """Run one job to its end, whatever that is."""
         about = {"job": job.id, "attempt": job.attempt}
         log.info("job %s starts", job.id, extra=about)
         try:
-            finished = await Pipeline(job, self._around, self._stops[job.id]).run()
+            if job.recoveries >= RECOVERIES_LIMIT:
+                raise _given_up(job)
+            finished = await Pipeline(job, self._context, self._stops[job.id], lambda: self._threads).run()
             if not finished and not self._closing:
-                await asyncio.to_thread(self._store.dismiss, job.id)
+                await self._dismiss(job)
             log.info("job %s ends", job.id, extra=about)
         except ProblemError as error:
             log.warning("job %s failed: %s", job.id, error, extra=about)
             await self._fail(job, error)
-        except Exception:
+        except Exception as error:
             log.exception("job %s failed", job.id, extra=about)
             detail = f"The service failed on this job. Its log has the reason under job {job.id}."
-            await self._fail(job, ProblemError("internal", detail, "system"))
+            await self._fail(job, storage.problem_of(error) or ProblemError("internal", detail, "system"))
         finally:
             self._running.pop(job.id, None)
             self._stops.pop(job.id, None)
             self.announce(job.id)
             self._wake.set()
+
+    async def _dismiss(self, job: Job) -> None:
+        try:
+            await asyncio.to_thread(self._store.dismiss, job.id)
+        except sqlite3.Error:
+            # It was cancelled, and did not fail: the supervisor dismisses it as soon as the store can be written.
+            log.exception("job %s could not be marked as dismissed", job.id)
 
     async def _fail(self, job: Job, error: ProblemError) -> None:
         if self._closing:
@@ -158,3 +191,13 @@ class Runner:
             await asyncio.to_thread(self._store.fail, job.id, problem)
         except (StoreError, sqlite3.Error):
             log.exception("job %s could not be marked as failed", job.id)
+
+
+def _given_up(job: Job) -> ProblemError:
+    return ProblemError(
+        "internal",
+        f"The service broke off {job.recoveries} times in a row while this job ran, and the job got no further in "
+        "between, so it is not tried again. It may need more memory than there is; the service's log says more. "
+        "Mend that, or compare fewer rows, then submit it again.",
+        "system",
+    )

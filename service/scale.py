@@ -73,7 +73,7 @@ class Scale:
         numbers, names = [" "] * width, [" "] * width
         column = self._column(self.baseline, width)
         _write(numbers, numerals.number(self.baseline), column)
-        _write(names, "unrelated", column)
+        _write(names, "baseline", column)
         end = self._column(self.maximum, width) + 1
         for line, text in ((numbers, numerals.number(self.maximum)), (names, "most possible")):
             _write(line, text, end - len(text))

@@ -184,16 +184,27 @@ class JobRequest(Closed):
         canonical = json.dumps(self.as_sent(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
+    def rows_of(self, name: Literal["x", "y"]) -> Rows | None:
+        """The rows of one array that are compared, wherever the request says so; None for all."""
+        return (self.x if name == "x" else self.y).rows or self.rows
+
     def side(self, name: Literal["x", "y"]) -> Side:
         """One array in the workers' form; rows at the top are rows of both references."""
         array = self.x if name == "x" else self.y
-        rows = array.rows or self.rows
+        rows = self.rows_of(name)
         return Side(
             reference=Reference(array.root, array.path, rows.range() if rows else None),
             distance=array.distance,
-            rows=None,
             missing_chunks=self.missing_chunks,
         )
+
+    def identifiers_of(self, name: Literal["x", "y"]) -> Reference | None:
+        """Where the identifiers of one array's compared rows are; None if the request has none."""
+        if self.ids is None:
+            return None
+        named = self.ids.x if name == "x" else self.ids.y
+        rows = self.rows_of(name)
+        return Reference(named.root, named.path, rows.range() if rows else None)
 
     def options(self) -> list[tuple[Measure, MeasureOptions]]:
         """Each entry of ``measures`` with its measure, in the class that workers can import."""

@@ -20,16 +20,14 @@ METHODS = {
     "none-exact": "every comparison was made",
     "clopper-pearson": "Clopper-Pearson",
     "hoeffding": "Hoeffding",
-    "maurer-pontil": "Maurer-Pontil",
-    "betting": "betting",
-    "sequential": "sequential",
-    "kl-u-statistic": "KL bound of a U-statistic",
 }
 PRECISIONS = {
     "exact": "exact: order and ties are those of exact arithmetic on the stored values",
     "float64": "float64: order and ties are those of distances rounded to float64",
-    "float32": "float32: distances were rounded to float32",
 }
+CHANCE = "No permutation test was made, so whether chance alone brings scores like these was not assessed."
+"""For reports with baselines: an interval speaks of which comparisons were drawn, not of what chance can do."""
+ROUNDING = 1e-12
 
 
 def title(result: Result) -> str:
@@ -54,6 +52,11 @@ def is_sampled(result: Result) -> bool:
     return counts.get("comparisons", 0) < counts.get("population", 0) or result.method == "sampled"
 
 
+def has_ties(result: Result) -> bool:
+    """Whether any comparison was tied in x or in y."""
+    return any(result.counts.get(kind) for kind in ("tiedX", "tiedY", "tiedBoth"))
+
+
 def _agreement(result: Result, question: str) -> str:
     comparisons = numerals.rounded(result.counts.get("comparisons", 0))
     tuples = TUPLES[result.measure]
@@ -76,21 +79,16 @@ def _certainty(result: Result) -> str:
 
 
 def _place(result: Result) -> str:
+    """Say on which side of the baseline the score lies, and nothing of what that proves."""
     baseline, maximum = result.json.get("baseline"), result.json.get("attainableMaximum")
     if baseline is None or maximum is None or result.score is None:
         return ""
-    if maximum - baseline < 1e-12:
-        return "Ties leave no room: unrelated arrays would agree as often."
-    ties = "" if maximum == 1 else ", the most that the ties allow"
-    unrelated = f"Unrelated arrays would agree in {numerals.percent(baseline)}"
-    bounds = result.interval("sampling")
-    if bounds is not None and bounds[0] <= baseline <= bounds[1]:
-        return (
-            f"{unrelated}, so this cannot be told from chance." if is_sampled(result) else f"{unrelated}, as these do."
-        )
-    if result.score < baseline:
-        return f"{unrelated}: these agree less than chance."
-    way = (result.score - baseline) / (maximum - baseline)
-    if result.deficit == 0:
-        return f"{unrelated}."
-    return f"{unrelated}; this is {numerals.percent(way)} of the way from there to {numerals.percent(maximum)}{ties}."
+    ties = has_ties(result)
+    unrelated = f"unrelated arrays{' with the same ties' if ties else ''} would score on average"
+    low, high = (result.interval("sampling") if is_sampled(result) else None) or (result.score, result.score)
+    if low <= baseline + ROUNDING and baseline <= high + ROUNDING:
+        side = "Within that range lies" if low < high else "This is at"
+    else:
+        side = "This is above" if result.score > baseline else "This is below"
+    most = f"; {numerals.percent(maximum)} is the most that these ties allow" if maximum < 1 - ROUNDING else ""
+    return f"{side} the baseline of {numerals.percent(baseline)}, what {unrelated}{most}."

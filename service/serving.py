@@ -8,30 +8,33 @@ import os
 import signal
 import socket
 import sqlite3
-import sys
 import threading
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from pydantic import ValidationError
 
 from service.app import create_app
-from service.commands.outcome import OK, REFUSED, CommandError
 from service.lock import StateDirectoryInUseError
-from service.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator
     from types import FrameType
 
     from fastapi import FastAPI
 
-NOT_STARTED = 1
+    from service.settings import Settings
+
 GRACE_SECONDS = 2
+STDIN = 0
+BLOCK = 4096
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 EXPECTED = (StateDirectoryInUseError, OSError, sqlite3.Error)
 """Why a service may not start although its program is right."""
+
+
+class NotStartedError(Exception):
+    """The service cannot start; says why in words for whoever wants to start it."""
 
 
 class Server(uvicorn.Server):
@@ -69,20 +72,20 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def run(given: Mapping[str, Any], ends_with_stdin: bool = False) -> int:
-    """Serve until a signal comes, and return the exit code.
+def run(settings: Settings, ends_with_stdin: bool = False) -> None:
+    """Serve until a signal comes.
 
     Parameters
     ----------
-    given : mapping
-        Settings of the command line; the environment has the others.
+    settings : Settings
     ends_with_stdin : bool
         End when standard input closes, as it does when the process at its other end is gone.
+
+    Raises
+    ------
+    NotStartedError
+        If the address, the state directory or the job store cannot be had.
     """
-    try:
-        settings = Settings(**given)
-    except ValidationError as error:
-        raise CommandError(_explain(error), REFUSED) from None
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     listener = _listen(settings)
     application = create_app(settings)
@@ -100,12 +103,12 @@ def run(given: Mapping[str, Any], ends_with_stdin: bool = False) -> int:
     with listener, contextlib.suppress(SystemExit):  # uvicorn's way to say that it did not start
         server.run([listener])
     if server.started:
-        return OK
+        return
     for failure in failures:
         if isinstance(failure, EXPECTED):
-            raise CommandError(f"the service cannot start: {failure}", NOT_STARTED)
+            raise NotStartedError(f"the service cannot start: {failure}")
         raise failure
-    return NOT_STARTED
+    raise NotStartedError("the service ended before it had started")
 
 
 def _note_failures(application: FastAPI) -> list[Exception]:
@@ -131,10 +134,9 @@ def _listen(settings: Settings) -> socket.socket:
     try:
         return socket.create_server((settings.host, settings.port), family=family)
     except OSError as error:
-        raise CommandError(
+        raise NotStartedError(
             f"cannot listen on {settings.host} port {settings.port}: {error.strerror}. "
-            "Choose another with --port; 0 picks a free one",
-            NOT_STARTED,
+            "Choose another with --port; 0 picks a free one"
         ) from None
 
 
@@ -158,16 +160,9 @@ def _marked(lines: list[str]) -> Iterator[tuple[bool, str]]:
     return ((position == 0, line) for position, line in enumerate(lines))
 
 
-def _explain(error: ValidationError) -> str:
-    """Say in one line a setting what is wrong with it."""
-    lines = []
-    for fault in error.errors(include_url=False):
-        name = ".".join(map(str, fault["loc"])).replace("_", "-")
-        lines.append(f"--{name}: {fault['msg'].removeprefix('Value error, ')}")
-    return "\n  ".join(lines)
-
-
 def _end_with_stdin() -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stdin.buffer.read()
+    # Not through sys.stdin: a thread that waits in its buffer holds a lock that Python wants when it ends, and aborts.
+    with contextlib.suppress(OSError):
+        while os.read(STDIN, BLOCK):
+            pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -38,7 +38,9 @@ def status_document(job: Job, workers: int) -> dict[str, Any]:
             "comparisonsTotal": progress.comparisons_total,
             "etaSeconds": eta_seconds(job, workers),
             "attempt": job.attempt,
-            "workers": workers,
+            # Nothing that changes later may stand in the status of a final job.
+            "workers": workers if job.status is JobStatus.RUNNING else 0,
+            "reusedFrom": None,
         },
         "links": links(job),
     }

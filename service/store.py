@@ -18,7 +18,7 @@ from service.states import IllegalTransitionError, JobStatus, KeyReuseError, Pha
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from workers.staging import StagedArray
@@ -171,17 +171,43 @@ class JobStore:
 
     # The life of a job
 
-    def recover(self) -> None:
-        """Take up what a service that ended left running: accepted again, one attempt further."""
+    def running(self) -> Sequence[str]:
+        """Jobs that run, as far as the store knows."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT job FROM jobs WHERE status = ?", (JobStatus.RUNNING,)).fetchall()
+        return [row["job"] for row in rows]
+
+    def recover(self, jobs: Collection[str] | None = None, *, broken_off: bool = True) -> None:
+        """Put jobs that nobody runs any more back into the queue, one attempt further; dismiss the cancelled.
+
+        Parameters
+        ----------
+        jobs : collection of str, optional
+            Which ones, unless they have left the status running meanwhile; all that have it, if None.
+        broken_off : bool
+            Whether the attempt ended unforeseen, perhaps through the job itself, and is to be counted.
+        """
         with self._database.write() as connection:
             rows = connection.execute(
-                "SELECT job, attempt, cancel_requested FROM jobs WHERE status = ?", (JobStatus.RUNNING,)
+                "SELECT job, attempt, cancel_requested, recoveries, recovered_shards,"
+                " (SELECT COUNT(seconds) FROM shards WHERE shards.job = jobs.job) AS done"
+                " FROM jobs WHERE status = ?",
+                (JobStatus.RUNNING,),
             ).fetchall()
-            for job, attempt, cancelled in rows:
-                if cancelled:
-                    transactions.move(connection, job, JobStatus.DISMISSED, {}, self._now())
-                else:
-                    transactions.move(connection, job, JobStatus.ACCEPTED, {"attempt": attempt + 1}, self._now())
+            for row in rows:
+                if jobs is not None and row["job"] not in jobs:
+                    continue
+                if row["cancel_requested"]:
+                    transactions.move(connection, row["job"], JobStatus.DISMISSED, {}, self._now())
+                    continue
+                columns = {"attempt": row["attempt"] + 1}
+                if broken_off:
+                    further = row["done"] != row["recovered_shards"]
+                    columns |= {
+                        "recoveries": 1 if further else row["recoveries"] + 1,
+                        "recovered_shards": row["done"],
+                    }
+                transactions.move(connection, row["job"], JobStatus.ACCEPTED, columns, self._now())
 
     def claim(self) -> Job | None:
         """Start the oldest accepted job."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -153,14 +154,12 @@ class OpenedArray:
 def is_storage_fault(error: Exception) -> bool:
     """Tell an error that may pass from those that codecs raise on bytes that are not their own.
 
-    bz2 and gzip raise OSError for those too, without a number.
+    bz2 and gzip raise OSError for those too, without a number; zstd asks for as much memory as a frame claims.
     """
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None)
+    return isinstance(error, OSError) and error.errno is not None
 
 
-def open_matrix(
-    roots: Roots, reference: Reference, name: str, missing_chunks: MissingChunks, rows: RowRange | None = None
-) -> OpenedArray:
+def open_matrix(roots: Roots, reference: Reference, name: str, missing_chunks: MissingChunks) -> OpenedArray:
     """Open a matrix of real numbers for reading.
 
     Parameters
@@ -169,19 +168,15 @@ def open_matrix(
         "x" or "y", for errors.
     missing_chunks : {"error", "fill"}
         Whether chunks that are not stored are an error or stand for the fill value.
-    rows : RowRange or None
-        Instead of the reference's own.
 
     Raises
     ------
     ProblemError
         As `references.describe_matrix`, and missing-chunks, or corrupt-data for a damaged shard index.
     """
-    if rows is not None:
-        reference = type(reference)(reference.root, reference.path, rows)
     directory, found = read_metadata(roots, reference, f"/{name}", name)
     wanted = check_matrix(found, reference, name)
-    shown = f"{name} ({reference.root}:{reference.path})"
+    shown = reference.shown(name)
     base = Path(roots[reference.root].directory).resolve()
     stored = chunks.stored_files(directory, base, shown)
     absent = chunks.find_absent(directory, found, wanted, stored, shown)
@@ -217,5 +212,5 @@ def open_values(directory: Path, found: ArrayMetadata, shown: str) -> zarr.Array
 def _signature(document: bytes, stored: dict[str, StoredFile]) -> str:
     digest = hashlib.sha256(document)
     for key in sorted(stored):
-        digest.update(f"\0{key}\0{stored[key].size}\0{stored[key].changed}".encode())
+        digest.update(os.fsencode(f"\0{key}\0{stored[key]}"))
     return digest.hexdigest()

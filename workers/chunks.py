@@ -33,10 +33,23 @@ BLOSC_HEADER_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """Size in bytes and time of the last change, in nanoseconds."""
+    """What tells a file from the one that was there before.
+
+    Attributes
+    ----------
+    size : int
+        In bytes.
+    changed, altered : int
+        Times, in nanoseconds, of the last change of the content and of anything about the file: tools that put
+        an old content time on new content cannot set the second.
+    number : int
+        The file's number in its file system.
+    """
 
     size: int
     changed: int
+    altered: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +71,14 @@ def stored_files(directory: Path, base: Path, shown: str) -> dict[str, StoredFil
     """
     found: dict[str, StoredFile] = {}
     pending = [directory]
+    seen: set[Path] = set()
     while pending:
-        with os.scandir(pending.pop()) as entries:
+        folder = pending.pop()
+        real = folder.resolve()
+        if real in seen:  # links that fan out would otherwise be walked once for every way through them
+            raise ProblemError("corrupt-data", f"Array {shown} has two links to one directory within it.")
+        seen.add(real)
+        with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.is_symlink():
                     _check_link(Path(entry.path), base, shown)
@@ -68,7 +87,7 @@ def stored_files(directory: Path, base: Path, shown: str) -> dict[str, StoredFil
                 elif entry.name not in DOCUMENTS and entry.is_file():
                     stat = entry.stat()
                     key = Path(entry.path).relative_to(directory).as_posix()
-                    found[key] = StoredFile(stat.st_size, stat.st_mtime_ns)
+                    found[key] = StoredFile(stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import logging
@@ -28,6 +29,9 @@ VERSIONED = ("python", "numpy", "numba", "zarr", "dask", "distributed", "ordsim"
 """What must be equal everywhere: tasks travel as pickles, and counts must not depend on who computed them."""
 
 NEVER = "3650 days"
+
+ANSWER_SECONDS = 5.0
+"""How long to wait for each answer that readiness is judged by: a stopped process gives none."""
 
 # Read now, because Dask writes its workers' variables into this process's environment when it starts them.
 _GIVEN_NUMBA_CACHE = os.environ.get("NUMBA_CACHE_DIR")
@@ -181,7 +185,8 @@ class Cluster:
         if self._client.status != "running":
             return [f"the connection to the scheduler is {self._client.status}"]
         try:
-            addresses = frozenset(await self.worker_threads())
+            async with asyncio.timeout(ANSWER_SECONDS):
+                addresses = frozenset(await self.worker_threads())
             if not addresses:
                 return [f"no worker is connected yet: {self._number} are starting and compile their kernels"]
             if addresses not in self._checked:
@@ -194,6 +199,13 @@ class Cluster:
         return []
 
     async def _check(self, addresses: frozenset[str]) -> list[str]:
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await self._ask(addresses)
+        except TimeoutError:
+            return [f"not all of {len(addresses)} workers answered within {ANSWER_SECONDS:g} s"]
+
+    async def _ask(self, addresses: frozenset[str]) -> list[str]:
         warm = await self.client.run(preload.is_warm, on_error="ignore")
         cold = len(addresses) - sum(1 for address in addresses if warm.get(address))
         reasons = [f"{cold} of {len(addresses)} workers are still compiling their kernels"] if cold else []

@@ -69,26 +69,30 @@ TaskType = TypeVar("TaskType", bound=Task)
 async def bounded_map(
     submit: Callable[[Item], Awaitable[Result]],
     items: Iterable[Item],
-    limit: int,
+    limit: int | Callable[[], int],
     stop: asyncio.Event | None = None,
 ) -> AsyncGenerator[tuple[Item, Result], None]:
     """Yield (item, result) as results come, with never more than `limit` items in flight.
 
-    Items are taken one by one as there is room, so they may be endless. After the first failure, or once
-    `stop` is set, no more are taken: what runs is awaited, its results are yielded, and the failure is raised
-    last. Leaving the loop early (`aclose`) cancels what runs.
+    Items are taken one by one as there is room, so they may be endless. A `limit` that is a function is asked
+    whenever there may be room, because a cluster grows and shrinks; one item is in flight whatever it says.
+
+    After the first failure, or once `stop` is set, no more are taken: what runs is awaited, its results are
+    yielded, and the failure is raised last. Leaving the loop early (`aclose`) cancels what runs.
     """
     source = iter(items)
     running: dict[asyncio.Future[Result], Item] = {}
     failure: BaseException | None = None
     try:
         while True:
-            while failure is None and len(running) < limit and not (stop is not None and stop.is_set()):
+            room = max(1, limit() if callable(limit) else limit) - len(running)
+            while failure is None and room > 0 and not (stop is not None and stop.is_set()):
                 try:
                     item = next(source)
                 except StopIteration:
                     break
                 running[asyncio.ensure_future(submit(item))] = item
+                room -= 1
             if not running:
                 break
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -111,7 +115,7 @@ async def execute(
     tasks: Iterable[TaskType],
     *,
     key: Callable[[TaskType], str],
-    limit: int,
+    limit: int | Callable[[], int],
     stop: asyncio.Event,
     deadline: float = 30.0,
 ) -> AsyncGenerator[tuple[TaskType, Result], None]:
@@ -127,8 +131,8 @@ async def execute(
         Taken as there is room; may be a generator over what is missing from the ledger.
     key : callable
         A readable name for a task; made unique here, because Dask answers an equal key with the old result.
-    limit : int
-        Most tasks in flight, usually a small multiple of the cluster's threads.
+    limit : int or callable
+        Most tasks in flight, usually a small multiple of the cluster's threads; a function is asked at every refill.
     stop : asyncio.Event
         Set to cancel: nothing more is submitted, workers are told, and the loop ends when no task is left.
     deadline : float

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import shutil
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
@@ -15,6 +15,7 @@ import zarr
 from zarr.storage import LocalStore
 
 from workers import limits, metadata, references
+from workers.durable import sync_folder, sync_tree, try_lock
 from workers.errors import ProblemError
 from workers.references import Reference
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from workers.references import ArrayDescription, Roots
 
 CHUNK_BYTES = 8 * 1024**2
+
+NEW, REPLACED, LOCK = "array", "replaced", "lock"
+"""What lies in the folder in which an array is made."""
 
 
 def import_npy(
@@ -39,7 +43,8 @@ def import_npy(
 ) -> ArrayDescription:
     """Write a .npy file as a zarr array at root:path.
 
-    The array appears under its name only when it is whole.
+    The array appears under its name only when it is whole, and an array that it replaces is kept until then. What an
+    import left that was killed is put right by the next one of that name.
 
     Parameters
     ----------
@@ -53,23 +58,18 @@ def import_npy(
     Raises
     ------
     ProblemError
-        invalid-request if the file cannot be read or the name is taken; not-a-matrix, unsupported-dtype, over-limit,
-        non-finite-input; unknown-root, path-outside-root; out-of-space.
+        invalid-request if the file cannot be read, or the name is taken or being imported; not-a-matrix,
+        unsupported-dtype, over-limit, non-finite-input; unknown-root, path-outside-root; out-of-space.
     """
     target = references.resolve(roots, root, path)
     values = _open(source)
     try:
-        _check_target(Path(roots[root].directory).resolve(), target, f"{root}:{path}", overwrite)
-        with _folder_of(target) as folder:
-            # Hidden, so that listings do not show it, and beside the target, so that renaming is one step.
-            temporary = Path(tempfile.mkdtemp(prefix=".incomplete-", dir=folder))
-            try:
-                _write(values, temporary / "array", source.name, progress or _silent)
-                if target.exists():
-                    target.rename(temporary / "replaced")
-                (temporary / "array").rename(target)
-            finally:
-                shutil.rmtree(temporary, ignore_errors=True)
+        _check_place(Path(roots[root].directory).resolve(), target, f"{root}:{path}")
+        with _folder_of(target) as folder, _workplace(folder, target, f"{root}:{path}") as temporary:
+            _check_free(target, f"{root}:{path}", overwrite)
+            _write(values, temporary / NEW, source.name, progress or _silent)
+            sync_tree(temporary / NEW)
+            _put(temporary, target)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise ProblemError(
@@ -87,13 +87,17 @@ def _silent(done: int, total: int) -> None:
     pass
 
 
-def _check_target(base: Path, target: Path, shown: str, overwrite: bool) -> None:
-    """Refuse a name that is taken, or that lies within an array."""
+def _check_place(base: Path, target: Path, shown: str) -> None:
+    """Refuse a name that lies within an array."""
     for folder in target.parents:
         if not folder.is_relative_to(base):
             break
         if metadata.node_type(folder) == "array" or folder.is_file():
             raise ProblemError("invalid-request", f"The name {shown} lies within an array or a file.", "request")
+
+
+def _check_free(target: Path, shown: str, overwrite: bool) -> None:
+    """Refuse a name that is taken."""
     is_array = metadata.node_type(target) == "array"
     if target.exists() and not (overwrite and is_array):
         advice = "Choose another, or allow overwriting." if is_array else "It is not an array."
@@ -112,6 +116,43 @@ def _folder_of(target: Path) -> Iterator[Path]:
             if any(folder.iterdir()):
                 break
             folder.rmdir()
+
+
+@contextmanager
+def _workplace(folder: Path, target: Path, shown: str) -> Iterator[Path]:
+    """The folder in which this target is made, for one import at a time."""
+    # Hidden, so that listings do not show it, and beside the target, so that renaming is one step. Always the same
+    # for a target, so that what a killed import left there is found.
+    place = folder / f".incomplete-{hashlib.sha256(target.name.encode()).hexdigest()[:16]}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    lock = try_lock(place / LOCK)
+    if lock is None:
+        raise ProblemError(
+            "invalid-request", f"Another import is writing {shown}. Wait for it to end, then try again.", "request"
+        )
+    with lock:
+        _take_back(place, target)
+        shutil.rmtree(place / NEW, ignore_errors=True)
+        try:
+            yield place
+        finally:
+            _take_back(place, target)
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _put(place: Path, target: Path) -> None:
+    """Give the new array its name."""
+    if target.exists():
+        target.rename(place / REPLACED)
+    (place / NEW).rename(target)
+    # Before the array that was replaced is removed for good.
+    sync_folder(target.parent)
+
+
+def _take_back(place: Path, target: Path) -> None:
+    """Put the array that was to be replaced back, unless the new one has its name. OSError if that fails too."""
+    if (place / REPLACED).exists() and not target.exists():
+        (place / REPLACED).rename(target)
 
 
 def _open(source: Path) -> NDArray[Any]:

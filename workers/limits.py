@@ -54,6 +54,8 @@ def check_sizes(found: ArrayMetadata, shown: str, pointer: str | None) -> None:
         raise refuse(f"has chunks of {size} bytes; at most {CHUNK_LIMIT} can be decoded at once")
     if found.shards and (size := math.prod(found.shards) * found.itemsize) > SHARD_LIMIT:
         raise refuse(f"has shards of {size} bytes; at most {SHARD_LIMIT} are supported")
+    if (inner := math.prod(found.files) // math.prod(found.chunks)) > CHUNKS_LIMIT:
+        raise refuse(f"has {inner} chunks in a shard; at most {CHUNKS_LIMIT} are supported")
     chunks = math.prod(-(-size // chunk) for size, chunk in zip(found.shape, found.chunks, strict=True))
     if chunks > CHUNKS_LIMIT:
         size = math.prod(found.shape) * found.itemsize

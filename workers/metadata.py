@@ -5,6 +5,7 @@ A few bytes of metadata can claim anything: terabyte chunks, billions of files, 
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ TYPE_STRING = re.compile(r"[<>|=]?[A-Za-z][0-9]*(\[[0-9]*[A-Za-z]+\])?")
 """Format 2 types of one field. Others are not handed to numpy, which would read shapes and records out of them."""
 
 LARGEST_SIZE = 2**63 - 1
+
+NO_SUCH_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 class _ShardingError(Exception):
@@ -106,12 +109,14 @@ def find_document(folder: Path, shown: str, pointer: str | None) -> Path | None:
     Raises
     ------
     ProblemError
-        corrupt-data if there are two, which may differ.
+        corrupt-data if there are two, which may differ; storage-unavailable if the folder cannot be searched.
     """
     try:
         documents = [folder / name for name in DOCUMENTS if (folder / name).is_file()]
-    except OSError:  # a name too long, or a folder that may not be searched
-        return None
+    except OSError as error:
+        if error.errno in NO_SUCH_PLACE:
+            return None
+        raise _unreadable(error, shown, pointer) from error
     if len(documents) > 1:
         raise ProblemError(
             "corrupt-data",
@@ -138,20 +143,24 @@ def node_type(folder: Path) -> str | None:
 
 
 def parse(document: Path, shown: str, pointer: str | None) -> ArrayMetadata | None:
-    """Read an array's metadata document; None if it is a group's.
+    """Read an array's metadata document; None if it is a group's, or gone.
 
     Raises
     ------
     ProblemError
-        corrupt-data if the document is not what zarr writes; over-limit; unsupported-codec.
+        corrupt-data if the document is not what zarr writes; storage-unavailable if it cannot be read; over-limit;
+        unsupported-codec.
     """
     try:
         with document.open("rb") as file:
             text = file.read(DOCUMENT_LIMIT + 1)
-        if len(text) > DOCUMENT_LIMIT:
-            raise ProblemError(
-                "over-limit", f"The metadata of array {shown} is larger than 16 MiB.", "request", pointer
-            )
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(error, shown, pointer) from error
+    if len(text) > DOCUMENT_LIMIT:
+        raise ProblemError("over-limit", f"The metadata of array {shown} is larger than 16 MiB.", "request", pointer)
+    try:
         parsed = json.loads(text)
         if document.name == "zarr.json" and parsed.get("node_type") == "group":
             return None
@@ -165,7 +174,7 @@ def parse(document: Path, shown: str, pointer: str | None) -> ArrayMetadata | No
             "request",
             pointer,
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise ProblemError(
             "corrupt-data",
             f"The metadata of array {shown} cannot be understood: {type(error).__name__}.",
@@ -175,6 +184,17 @@ def parse(document: Path, shown: str, pointer: str | None) -> ArrayMetadata | No
     limits.check_codecs(codecs, found, shown, pointer)
     limits.check_sizes(found, shown, pointer)
     return found
+
+
+def _unreadable(error: OSError, shown: str, pointer: str | None) -> ProblemError:
+    """The storage refused, which says nothing of what is stored; the path in the error may be absolute."""
+    reason = error.strerror or type(error).__name__
+    return ProblemError(
+        "storage-unavailable",
+        f"The metadata of array {shown} cannot be read: {reason}. See that the service may read it, then try again.",
+        "system",
+        pointer,
+    )
 
 
 def _format3(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
@@ -211,6 +231,8 @@ def _format2(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
     if parsed["zarr_format"] != 2:
         raise ValueError("not an array of format 2")
     name, itemsize = _format2_type(parsed["dtype"])
+    if name == "object" and "vlen-utf8" in _codecs(parsed):
+        name = "string"
     return ArrayMetadata(
         shape=_sizes(parsed["shape"]),
         chunks=_sizes(parsed["chunks"]),

@@ -12,7 +12,7 @@ import numpy as np
 from ordsim_core.counts import AgreementCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -33,9 +33,18 @@ class Partial:
     pieces: Mapping[str, Mapping[int, NDArray[Any]]] = field(default_factory=dict)
 
     def __add__(self, other: Partial) -> Partial:
-        names = self.pieces.keys() | other.pieces.keys()
-        pieces = {name: {**self.pieces.get(name, {}), **other.pieces.get(name, {})} for name in sorted(names)}
-        return Partial(self.counts + other.counts, pieces)
+        return Partial.total((self, other))
+
+    @classmethod
+    def total(cls, partials: Iterable[Partial]) -> Partial:
+        """Add up any number, in time that grows with their number: `sum` would copy the pieces at each step."""
+        counts = AgreementCounts()
+        pieces: dict[str, dict[int, NDArray[Any]]] = {}
+        for partial in partials:
+            counts += partial.counts
+            for name, starts in partial.pieces.items():
+                pieces.setdefault(name, {}).update(starts)
+        return cls(counts, {name: pieces[name] for name in sorted(pieces)})
 
     def vector(self, name: str) -> NDArray[Any]:
         """Join the pieces of a per-row quantity in row order."""

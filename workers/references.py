@@ -53,6 +53,10 @@ class Reference:
     path: str
     rows: RowRange | None = None
 
+    def shown(self, name: str) -> str:
+        """What errors call the array that has this name in the request."""
+        return f"{name} ({self.root}:{self.path})"
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayDescription:
@@ -83,9 +87,7 @@ def resolve(roots: Roots, root: str, path: str, pointer: str = "") -> Path:
     if root not in roots:
         raise ProblemError("unknown-root", f"There is no data root named {root[:64]!r}.", "request", f"{pointer}/root")
     outside = _outside(pointer)
-    if not path.isprintable() or any(mark in path for mark in ("\\", "%", "://", "::")):
-        raise outside
-    if any(part in ("", ".", "..") for part in path.split("/")):
+    if not _is_plain(path):
         raise outside
     base = Path(roots[root].directory).resolve()
     try:
@@ -107,7 +109,7 @@ def read_metadata(roots: Roots, reference: Reference, pointer: str, name: str) -
     """
     place = resolve(roots, reference.root, reference.path, pointer)
     base = Path(roots[reference.root].directory).resolve()
-    shown = f"{name} ({reference.root}:{reference.path})"
+    shown = reference.shown(name)
     document = metadata.find_document(place, shown, f"{pointer}/path")
     if document is None:
         raise _no_array(place, shown, pointer)
@@ -140,7 +142,7 @@ def describe_matrix(roots: Roots, reference: Reference, name: str) -> ArrayDescr
 
 def check_matrix(found: ArrayMetadata, reference: Reference, name: str) -> RowRange:
     """Check that an array is a matrix of real numbers that has the wanted rows, and return their range."""
-    shown = f"{name} ({reference.root}:{reference.path})"
+    shown = reference.shown(name)
     if len(found.shape) != 2:
         advice = "Store one row of features for each input."
         if len(found.shape) > 2:
@@ -194,6 +196,8 @@ def list_arrays(roots: Roots, root: str, prefix: str = "", limit: int = 1000) ->
         if len(found) == limit:
             break
         path = folder.relative_to(base).as_posix()
+        if folder != base and not _is_plain(path):
+            continue  # nobody could name it in a request
         try:
             document = metadata.find_document(folder, path, None)
             parsed = None
@@ -227,11 +231,18 @@ def _folders(start: Path, base: Path, limit: int = FOLDERS_LIMIT) -> Iterator[Pa
             continue
 
 
+def _is_plain(path: str) -> bool:
+    """Whether a path is made of plain names: nothing that a URL, a shell or another system would read otherwise."""
+    if not path.isprintable() or any(mark in path for mark in ("\\", "%", "://", "::")):
+        return False
+    return not any(part in ("", ".", "..") for part in path.split("/"))
+
+
 def _outside(pointer: str) -> ProblemError:
     return ProblemError(
         "path-outside-root",
         "The path must name a place inside its root: names joined by '/', without a scheme, a leading '/', "
-        "empty, '.' or '..' parts, '%', backslashes or control characters, and without links that lead outside.",
+        "empty, '.' or '..' parts, '%', backslashes or unprintable characters, and without links that lead outside.",
         "request",
         f"{pointer}/path",
     )

@@ -2,20 +2,19 @@
 
 A copy is a file of values in C order and a manifest beside it that is written last: a copy without a manifest does
 not count. Both come into being under a temporary name and a lock, so that a crash at any moment leaves nothing that
-could be taken for a copy.
+could be taken for a copy; what it leaves is removed when the next copy is made.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from ordsim_core import facts
 from ordsim_core.distances import exactness_of
 from ordsim_core.errors import NotRepresentableError
 from workers.arrays import BLOCK_BYTES, Block, OpenedArray, open_matrix
+from workers.durable import sync_file, sync_folder, try_lock
 from workers.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workers.arrays import MissingChunks
-    from workers.references import Reference, Roots, RowRange
+    from workers.references import Reference, Roots
 
 INCOMPLETE = ".incomplete"
 POLL_SECONDS = 0.05
@@ -75,7 +75,6 @@ def stage(
     directory: Path,
     name: str,
     missing_chunks: MissingChunks,
-    rows: RowRange | None,
     checkpoint: Callable[[], None],
 ) -> StagedArray:
     """Copy an array into the staging directory, or find the copy that is there.
@@ -86,8 +85,6 @@ def stage(
         This node's staging directory; made if need be.
     name : str
         "x" or "y", for errors.
-    rows : RowRange or None
-        Instead of the reference's own.
     checkpoint : callable
         Called between blocks; may raise to give up.
 
@@ -97,7 +94,7 @@ def stage(
         As `arrays.open_matrix`; non-finite-input, naming row and column as stored; unsupported-dtype for integers
         that float64 cannot hold; corrupt-data; out-of-space.
     """
-    source = open_matrix(roots, reference, name, missing_chunks, rows)
+    source = open_matrix(roots, reference, name, missing_chunks)
     if source.rows.stop == source.rows.start:
         raise ProblemError("too-few-rows", f"Array {source.shown} has no rows.")
     key = _key(source)
@@ -148,11 +145,14 @@ def _copy(source: OpenedArray, directory: Path, key: str, checkpoint: Callable[[
         source.require_unchanged()
         staged = _describe(source, temporary, f"{key}.values", checkpoint)
         temporary.replace(directory / staged.file)
+        # The values are to be found before a manifest says so.
+        sync_folder(directory)
     with _temporary(directory, key) as temporary:
         with temporary.open("w") as file:
             json.dump(asdict(staged), file)
-            _settle(file)
+            sync_file(file)
         temporary.replace(directory / f"{key}.json")
+        sync_folder(directory)
     return staged
 
 
@@ -178,13 +178,7 @@ def _write(source: OpenedArray, temporary: Path, checkpoint: Callable[[], None])
                 target[row : row + values.shape[0], column : column + values.shape[1]] = values
         if target is not None:
             target.flush()
-        _settle(file)
-
-
-def _settle(file: IO[Any]) -> None:
-    """Bring a file to the disk before its name can be seen."""
-    file.flush()
-    os.fsync(file.fileno())
+        sync_file(file)
 
 
 def _fingerprint(values: NDArray[Any], stored: np.dtype[Any], checkpoint: Callable[[], None]) -> str:
@@ -203,7 +197,7 @@ def _describe(source: OpenedArray, file: Path, name: str, checkpoint: Callable[[
     rows, columns = source.rows.stop - source.rows.start, source.columns
     values = np.memmap(file, _staged_dtype(source.dtype), "r", shape=(rows, columns))
     try:
-        exactness = exactness_of(values)
+        exactness = exactness_of(values, checkpoint)
     except NotRepresentableError as error:
         raise ProblemError(
             "unsupported-dtype",
@@ -218,8 +212,8 @@ def _describe(source: OpenedArray, file: Path, name: str, checkpoint: Callable[[
         fingerprint=_fingerprint(values, source.dtype, checkpoint),
         exactness=exactness.value,
         missing_chunks_filled=source.filled,
-        constant_columns=facts.constant_columns(values),
-        distinct_rows=facts.distinct_rows(values),
+        constant_columns=facts.constant_columns(values, checkpoint),
+        distinct_rows=facts.distinct_rows(values, checkpoint),
     )
 
 
@@ -257,25 +251,30 @@ def _temporary(directory: Path, key: str) -> Iterator[Path]:
 
 def _remove_leftovers(directory: Path) -> None:
     """Remove what processes left that ended in the middle of a copy: their locks are free."""
-    for path in directory.glob(f"*{INCOMPLETE}"):
-        with path.with_suffix(".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            path.unlink(missing_ok=True)
+    keys = {path.stem for path in directory.iterdir() if path.suffix in (INCOMPLETE, ".values", ".lock")}
+    for key in keys:
+        lock = directory / f"{key}.lock"
+        if (directory / f"{key}.json").exists() and not lock.exists():
+            continue
+        file = try_lock(lock)
+        if file is None:
+            continue
+        with file:
+            (directory / f"{key}{INCOMPLETE}").unlink(missing_ok=True)
+            if not (directory / f"{key}.json").exists():
+                (directory / f"{key}.values").unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)
 
 
 @contextmanager
 def _locked(path: Path, checkpoint: Callable[[], None]) -> Iterator[None]:
     """Hold a lock among the processes of this node; it ends with the process that holds it."""
-    with path.open("w") as file:
-        # Not one blocking call: a waiting job can be cancelled too.
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                checkpoint()
-                time.sleep(POLL_SECONDS)
-        yield
+    # Not one blocking call: a waiting job can be cancelled too.
+    while (file := try_lock(path)) is None:
+        checkpoint()
+        time.sleep(POLL_SECONDS)
+    with file:
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from distributed import get_worker
 
 from ordsim_core import distances
-from ordsim_core.errors import (
-    DataError,
-    NonFiniteError,
-    NotRepresentableError,
-    RangeTooWideError,
-    ZeroVectorError,
-)
-from workers import cancellation, staging
+from ordsim_core.errors import DataError, RangeTooWideError, ZeroVectorError
+from workers import cancellation, identifiers, staging
 from workers.environment import from_environment
 from workers.errors import ProblemError
 from workers.measures import registry
@@ -30,7 +24,7 @@ if TYPE_CHECKING:
 
     from ordsim_core.distances import Distance, Space
     from workers.measures.protocol import Checkpoint, MeasureOptions, Shard
-    from workers.references import Reference, RowRange
+    from workers.references import Reference
     from workers.staging import StagedArray
 
 log = logging.getLogger(__name__)
@@ -40,11 +34,10 @@ Name = Literal["x", "y"]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One array of a comparison: where it is, which of its rows, and how distance is measured in it."""
+    """One array of a comparison: where it is, with which rows, and how distance is measured in it."""
 
     reference: Reference
     distance: Distance
-    rows: RowRange | None
     missing_chunks: Literal["error", "fill"]
 
 
@@ -56,6 +49,16 @@ class StageTask:
     attempt: int
     name: Name
     side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifiersTask:
+    """Compare two arrays of row identifiers. Each reference has the rows that are compared."""
+
+    job: str
+    attempt: int
+    x: Reference
+    y: Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +95,37 @@ def stage_side(task: StageTask) -> StagedArray:
     return staged
 
 
+def check_rows(task: IdentifiersTask) -> None:
+    """Check that both arrays have the same identifiers, in order.
+
+    Raises
+    ------
+    ProblemError
+        As `identifiers.read_identifiers`; misaligned-ids, naming the first row that differs.
+    ShardCancelled
+        If the job was cancelled.
+    """
+    logger = logging.LoggerAdapter(log, {"job": task.job, "attempt": task.attempt})
+    logger.info("checking identifiers")
+    checkpoint = cancellation.checkpoint(task.job, task.attempt)
+    roots = from_environment().known_roots()
+    checkpoint()
+    x = identifiers.read_identifiers(roots, task.x, "x")
+    checkpoint()
+    y = identifiers.read_identifiers(roots, task.y, "y")
+    checkpoint()
+    identifiers.check_identifiers(x, y)
+    logger.info("checked identifiers")
+
+
 def count_shard(task: ShardTask) -> ShardResult:
     """Compute what one shard contributes.
 
     Raises
     ------
     ProblemError
-        zero-vector, over-limit, non-finite-input or unsupported-dtype, naming array and row; corrupt-data if
-        the array is not what it was when the job started.
+        zero-vector or over-limit, naming array and row; corrupt-data if the array is not what it was when the
+        job started.
     ShardCancelled
         If the job was cancelled.
     """
@@ -129,7 +155,7 @@ def _space(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) 
     def prepare() -> Space:
         values = _load(name, side, staged, checkpoint)
         try:
-            return distances.prepare(values, side.distance)
+            return distances.prepare(values, side.distance, checkpoint)
         except DataError as error:
             raise _problem(error, name, side) from error
 
@@ -146,8 +172,8 @@ def _load(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -
     if here.fingerprint != staged.fingerprint:
         raise ProblemError(
             "corrupt-data",
-            f"Array {name} changed while the job was running: another worker read different values from it. "
-            "Let writing finish, then submit the job again.",
+            f"Array {side.reference.shown(name)} changed while the job was running: another worker read different "
+            "values from it. Let writing finish, then submit the job again.",
         )
     return staging.load(directory, here)
 
@@ -160,39 +186,28 @@ def _stage(name: Name, side: Side, checkpoint: Checkpoint) -> StagedArray:
         environment.staging_directory,
         name,
         side.missing_chunks,
-        side.rows,
         checkpoint,
     )
 
 
 def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
-    """Say in the contract's words, and in the row numbers of the stored array, what `prepare` refused."""
+    """Say in the contract's words, and in the row numbers of the stored array, what `prepare` refused.
+
+    Values that are not finite, or not representable, were refused when the array was staged.
+    """
+    shown = side.reference.shown(name)
     if isinstance(error, ZeroVectorError):
         row = stored_row(side, error.row)
         return ProblemError(
             "zero-vector",
-            f"Row {row} of array {name} is a zero vector, which has no direction: "
+            f"Row {row} of array {shown} is a zero vector, which has no direction: "
             "use the euclidean distance, or leave the row out.",
-        )
-    if isinstance(error, NonFiniteError):
-        row = stored_row(side, error.row)
-        return ProblemError(
-            "non-finite-input",
-            f"Array {name} holds NaN or infinity at row {row}, column {error.column}: "
-            "correct the row, or leave it out.",
-        )
-    if isinstance(error, NotRepresentableError):
-        row = stored_row(side, error.row)
-        return ProblemError(
-            "unsupported-dtype",
-            f"Array {name} holds a value at row {row}, column {error.column} that float64 cannot represent: "
-            "store smaller integers or floating-point numbers.",
         )
     if isinstance(error, RangeTooWideError):
         place = "" if error.row is None else f" in row {stored_row(side, error.row)}"
         return ProblemError(
             "over-limit",
-            f"The values of array {name}{place} span {error.binades} powers of two, more than distances in "
+            f"The values of array {shown}{place} span {error.binades} powers of two, more than distances in "
             f"float64 can hold ({error.limit}): rescale columns, or set negligible values to zero.",
         )
     raise error
@@ -200,7 +215,7 @@ def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
 
 def stored_row(side: Side, row: int) -> int:
     """Turn a row of the staged copy into the row of the stored array."""
-    rows = side.rows or side.reference.rows
+    rows = side.reference.rows
     return row if rows is None else rows.start + row
 
 

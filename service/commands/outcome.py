@@ -13,6 +13,7 @@ from workers.errors import ProblemError
 
 OK = 0
 JOB_FAILED = 1
+NOT_STARTED = 1
 REFUSED = 2
 UNREACHABLE = 3
 INTERRUPTED = 130

@@ -1,11 +1,17 @@
 """`serve`: run the service here."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from service.commands import options
+from service.commands.outcome import NOT_STARTED, REFUSED, CommandError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from service.settings import Settings
 
 
 def serve(
@@ -50,8 +56,6 @@ def serve(
     ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
 ) -> None:
     """Run the service and its workers here, until Ctrl-C."""
-    from service.serving import run  # noqa: PLC0415 - the service brings Dask, zarr and FastAPI, which take a while
-
     given: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -62,4 +66,31 @@ def serve(
     }
     if root:
         given["roots"] = {name: str(directory) for name, directory in options.named(root).items()}
-    raise typer.Exit(run({name: value for name, value in given.items() if value is not None}, ends_with_stdin))
+    settings = _settings({name: value for name, value in given.items() if value is not None})
+    from service.serving import NotStartedError, run  # noqa: PLC0415 - Dask and FastAPI take a while
+
+    try:
+        run(settings, ends_with_stdin)
+    except NotStartedError as error:
+        raise CommandError(str(error), NOT_STARTED) from None
+
+
+def _settings(given: dict[str, Any]) -> "Settings":
+    """Settings of the command line, and of the environment where it says nothing."""
+    from pydantic import ValidationError  # noqa: PLC0415 - brings numpy, which no other command needs
+
+    from service.settings import Settings  # noqa: PLC0415
+
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise CommandError(_explain(error.errors(include_url=False)), REFUSED) from None
+
+
+def _explain(faults: "list[ErrorDetails]") -> str:
+    """Say in one line a setting what is wrong with it."""
+    lines = []
+    for fault in faults:
+        name = ".".join(map(str, fault["loc"])).replace("_", "-")
+        lines.append(f"--{name}: {fault['msg'].removeprefix('Value error, ')}")
+    return "\n  ".join(lines)

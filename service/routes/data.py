@@ -51,7 +51,8 @@ def list_arrays(
     try:
         found = references.list_arrays(services.roots, root, prefix, LISTED)
     except ProblemError as error:
-        wrong = [{"pointer": "", "parameter": "prefix", "detail": error.detail}] if prefix else []
+        parameter = "root" if error.slug == "unknown-root" else "prefix"
+        wrong = [{"pointer": "", "parameter": parameter, "detail": error.detail}]
         raise HttpProblem(error.slug, error.detail, status=IN_ADDRESS.get(error.slug), errors=wrong) from error
     return JSONResponse({"root": root, "arrays": [_entry(array) for array in found]})
 

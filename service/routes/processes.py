@@ -67,6 +67,7 @@ def _measure(measure: Any) -> dict[str, Any]:
         "method": measure.method,
         "title": measure.title,
         "minimumRows": measure.minimum_rows,
+        "maximumRows": measure.maximum_rows,
         "default": schemas.DEFAULT_METHODS.get(measure.measure) == measure.method,
         "options": measure.options.model_json_schema(),
     }

@@ -48,6 +48,7 @@ def make_lab(directory: Path) -> None:
     store_array(directory, "group/inner", y)
     store_array(directory, "ids/a", np.arange(8))
     store_array(directory, "ids/b", np.arange(8)[::-1].copy())
+    store_array(directory, "ids/short", np.arange(7))
     store_array(directory, "seven", y[:7])
     store_array(directory, "transposed", y.T.copy())
     store_array(directory, "two", x[:2])

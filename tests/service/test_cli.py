@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -20,6 +23,7 @@ import pytest
 import typer
 import zarr
 
+import service
 from service.answers import ServiceError
 from service.commands import options
 from service.commands.application import application
@@ -144,6 +148,26 @@ def test_no_service_ends_with_3(ordsim: Callable[..., Outcome], command: str) ->
 def test_errors_are_lines_in_a_process_of_its_own_too(tmp_path: Path) -> None:
     check_error(process("list", ORDSIM_URL=UNREACHABLE), 3, UNREACHABLE, "nothing listens there")
     check_error(process("submit", "a", "b:c", cwd=tmp_path), 2, "root:path")
+
+
+def test_nothing_but_the_entry_of_the_command_knows_the_commands() -> None:
+    folder = Path(service.__file__).parent
+    files = [file for file in folder.rglob("*.py") if "commands" not in file.parts and file.name != "cli.py"]
+    assert len(files) > 20
+    knowing = {}
+    for file in files:
+        nodes = list(ast.walk(ast.parse(file.read_text())))
+        names = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        names += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        knowing[file.name] = [name for name in names if name.startswith("service.commands")]
+    assert {name: names for name, names in knowing.items() if names} == {}
+
+
+def test_a_taken_port_ends_serve_with_1(ordsim: Callable[..., Outcome], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = ordsim("serve", "--port", str(port), "--state-dir", tmp_path / "state")
+    check_error(done, 1, f"cannot listen on 127.0.0.1 port {port}", "--port")
 
 
 def test_starting_is_quick_because_heavy_libraries_wait() -> None:
@@ -380,7 +404,23 @@ def test_what_local_arguments_mean(tmp_path: Path) -> None:
             locate(wrong, "x", {}, imports)
 
 
-def test_compare_on_a_private_service_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Exit codes of the private services that were stopped."""
+    codes: list[int | None] = []
+    stop = PrivateService.stop
+
+    def noted(service: PrivateService) -> int | None:
+        codes.append(stop(service))
+        return codes[-1]
+
+    monkeypatch.setattr(PrivateService, "stop", noted)
+    return codes
+
+
+def test_compare_on_a_private_service_leaves_nothing_behind(
+    ordsim: Callable[..., Outcome], ends: list[int | None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     generator = np.random.default_rng(5)
     x = generator.integers(-9, 9, (40, 3)).astype("i1")
     save(tmp_path / "first.npy", x)
@@ -390,12 +430,11 @@ def test_compare_on_a_private_service_leaves_nothing_behind(tmp_path: Path) -> N
     (tmp_path / "service" / "__init__.py").write_text("raise SystemExit('wrong package')")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    done = process(
-        *("compare", "first.npy", "second.zarr", "--workers", "1", "-m", "tsi:exact"),
-        cwd=tmp_path,
-        TMPDIR=str(scratch),
-    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    done = ordsim("compare", "first.npy", "second.zarr", "--workers", "1", "-m", "tsi:exact", TMPDIR=str(scratch))
     assert done.returncode == 0, done.stderr
+    assert ends == [0]  # in order: neither killed nor aborted
     assert "first.npy" in done.stdout
     assert "second.zarr" in done.stdout
     assert "In every one of the 29,640 triplets" in done.stdout
@@ -404,8 +443,9 @@ def test_compare_on_a_private_service_leaves_nothing_behind(tmp_path: Path) -> N
 
 def test_a_private_service_that_cannot_start_says_why(tmp_path: Path) -> None:
     service = PrivateService(tmp_path / "state", {"lab": tmp_path / "missing"})
-    with service, pytest.raises(PrivateServiceError, match="not a directory"):
+    with service, pytest.raises(PrivateServiceError, match=r"ended with code 2: .*not a directory"):
         service.connect(60)
+    assert service.stop() is None  # it is stopped already
 
 
 def wait_until(gone: list[psutil.Process], seconds: float) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi import Body, FastAPI, HTTPException
 from starlette.testclient import TestClient
 
-from service import errors
+from service import errors, storage
 from service.middleware import BODY_LIMIT, BodyLimit, RequestContext
 from tests.service.conftest import check_problem
 from workers.errors import ProblemError
@@ -36,6 +39,24 @@ def failing() -> Iterator[TestClient]:
     @app.get("/unnamed")
     def unnamed() -> None:
         raise ProblemError("no-such-slug", SECRET)
+
+    @app.get("/full")
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", SECRET)
+
+    @app.get("/busy")
+    def busy() -> None:
+        with closing(sqlite3.connect("file:/nowhere/at/all?mode=ro", uri=True)):
+            pass
+
+    @app.get("/bug")
+    def bug() -> None:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute(f'SELECT 1 FROM "{SECRET}"')
+
+    @app.get("/library")
+    def library() -> None:
+        raise OSError(SECRET)
 
     @app.get("/crash")
     def crash() -> None:
@@ -91,7 +112,40 @@ def test_a_problem_of_the_data_keeps_its_words(failing: TestClient) -> None:
     assert check_problem(failing.get("/system"), 422, "over-limit")["origin"] == "system"
 
 
-@pytest.mark.parametrize("path", ["/crash", "/unnamed"])
+@pytest.mark.parametrize(
+    ("path", "status", "slug"), [("/full", 507, "out-of-space"), ("/busy", 503, "storage-unavailable")]
+)
+def test_storage_that_fails_is_named(
+    failing: TestClient, path: str, status: int, slug: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        response = failing.get(path, headers={"X-Request-ID": "find-me"})
+    problem = check_problem(response, status, slug)
+    assert problem["origin"] == "system"
+    assert SECRET not in response.text
+    assert "nowhere" not in response.text
+    assert "request find-me failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "slug"),
+    [
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "out-of-space"),
+        (PermissionError(errno.EACCES, "Permission denied"), "storage-unavailable"),
+        (OSError(errno.EIO, "Input/output error"), "storage-unavailable"),
+        (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), None),
+        (TimeoutError(errno.ETIMEDOUT, "timed out"), None),
+        (OSError("a library's own"), None),
+        (sqlite3.ProgrammingError("the job store is closed"), None),
+        (ValueError(), None),
+    ],
+)
+def test_only_what_befalls_storage_is_called_so(error: Exception, slug: str | None) -> None:
+    problem = storage.problem_of(error)
+    assert (problem and problem.slug) == slug
+
+
+@pytest.mark.parametrize("path", ["/crash", "/unnamed", "/bug", "/library"])
 def test_what_nobody_foresaw_goes_to_the_log_only(
     failing: TestClient, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,17 +6,25 @@ import copy
 import io
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 from rich.segment import Segment
 
+from ordsim_core import intervals
+from ordsim_core.counts import AgreementCounts
 from service import listing, numerals, sentences
 from service.answers import Results
-from service.progress import JobProgress, Speed
+from service.importing import import_with_progress
+from service.progress import PHASES, STATES, JobProgress, Speed, percent
 from service.report import WIDEST, print_report, render
 from service.scale import Scale
+from service.states import JobStatus, Phase
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EXACT: dict[str, Any] = {
     "measure": "tsi",
@@ -116,7 +124,8 @@ def test_an_exact_result() -> None:
         "TSI, triplet similarity, exact",
         "0.658141 deficit 0.341859",
         "In 65.8% of the 4.0 billion triplets, x and y agree on which of two rows lies nearer to a third.",
-        "Unrelated arrays would agree in 50.0%; this is 31.6% of the way from there to 100%.",
+        "This is above the baseline of 50.0%, what unrelated arrays would score on average.",
+        "No permutation test was made, so whether chance alone brings scores like these was not assessed.",
         "nothing was sampled",
         "3,994,002,000, all there are (4.0 billion)",
         "same order 2,628,617,812 65.8%",
@@ -137,7 +146,8 @@ def test_a_sampled_result_with_ties() -> None:
         "QSI, quadruplet similarity, sampled",
         "In 71.2% of the 800 quadruplets drawn, x and y agree on which of two pairs of rows lies closer together.",
         "Of all 2.0 trillion, they agree in 66.0% to 75.3%, with 99% confidence.",
-        "this is 50.0% of the way from there to 97.5%, the most that the ties allow.",
+        "This is above the baseline of 45.0%, what unrelated arrays with the same ties would score on average; "
+        "97.5% is the most that these ties allow.",
         "intervals 0.660000 to 0.753000 Clopper-Pearson, 99% confidence 0.655000 to 0.770000 Hoeffding, 99% confidence",
         "800 drawn of 1,994,005,498,500 (2.0 trillion)",
         "tied in both 70 8.8%",
@@ -173,13 +183,6 @@ def test_without_intervals(missing: Any) -> None:
     assert "0.712500" in text
 
 
-def test_an_interval_that_does_not_exist_says_why() -> None:
-    intervals = {"sampling": {"low": None, "high": None, "reason": "batches carry no guarantee"}}
-    text = flat(printed(document({**SAMPLED, "intervals": intervals})))
-    assert "interval none batches carry no guarantee" in text
-    assert "confidence" not in text
-
-
 def test_a_measure_of_which_only_a_score_is_known() -> None:
     text = flat(printed(document({"measure": "procrustes", "spec": {}, "score": 0.25, "deficit": 0.75})))
     assert "PROCRUSTES" in text
@@ -189,26 +192,56 @@ def test_a_measure_of_which_only_a_score_is_known() -> None:
 @pytest.mark.parametrize(
     ("score", "interval", "baseline", "maximum", "said"),
     [
-        (0.4, (0.38, 0.42), 0.5, 1.0, "these agree less than chance"),
-        (0.5, (0.48, 0.52), 0.5, 1.0, "cannot be told from chance"),
-        (1.0, (0.9, 1.0), 1.0, 1.0, "Ties leave no room"),
+        (0.4, (0.38, 0.42), 0.5, 1.0, "This is below the baseline of 50.0%, what"),
+        (0.6, (0.58, 0.62), 0.5, 0.7, "above the baseline of 50.0%, what"),
+        (0.49, (0.48, 0.52), 0.5, 1.0, "Within that range lies the baseline of 50.0%, what"),
+        (0.5, (0.5, 0.5), 0.5, 1.0, "This is at the baseline of 50.0%, what"),
+        (1.0, (0.9, 1.0), 1.0, 1.0, "Within that range lies the baseline of 100%, what"),
     ],
 )
-def test_scores_in_odd_places(score: float, interval: Any, baseline: float, maximum: float, said: str) -> None:
+def test_a_score_is_placed_by_its_baseline_and_nothing_is_claimed_of_chance(
+    score: float, interval: Any, baseline: float, maximum: float, said: str
+) -> None:
     low, high = interval
     result = {**SAMPLED, "score": score, "deficit": 1 - score, "baseline": baseline, "attainableMaximum": maximum}
     result["intervals"] = {"sampling": {"low": low, "high": high, "method": "clopper-pearson", "confidence": 0.9}}
-    assert said in flat(printed(document(result)))
+    text = flat(printed(document(result)))
+    assert said in text
+    assert text.count(sentences.CHANCE) == 1
+    (meant,) = Results(document(result)).results
+    for claim in ("chance", "significan", "of the way", "told from"):
+        assert claim not in sentences.meaning(meant)
 
 
-def test_warnings_and_what_was_left_out() -> None:
+def test_an_exact_score_is_compared_with_its_baseline_as_it_is() -> None:
+    for score, side in ((0.3, "below"), (0.5, "at"), (0.500001, "above")):
+        interval = {"low": score, "high": score, "method": "none-exact", "confidence": 0.99}
+        result = {**EXACT, "score": score, "deficit": 1 - score, "intervals": {"sampling": interval}}
+        assert f"This is {side} the baseline" in flat(printed(document(result, result)))
+
+
+def test_of_chance_is_spoken_once_and_only_with_baselines() -> None:
+    assert flat(printed(document(EXACT, SAMPLED))).count(sentences.CHANCE) == 1
+    assert sentences.CHANCE not in flat(printed(document({"measure": "cka", "spec": {}, "score": 0.5})))
+
+
+def test_the_report_knows_only_what_a_service_sends() -> None:
+    counts = AgreementCounts(concordant=3, discordant=1)
+    made = [make(counts, 0.9) for make in (intervals.exact, intervals.clopper_pearson, intervals.hoeffding)]
+    assert list(sentences.METHODS) == [interval.method for interval in made]
+    assert sentences.PRECISIONS.keys() == {"exact", "float64"}
+    assert PHASES.keys() == set(Phase)
+    assert STATES.keys() == set(JobStatus)
+
+
+def test_warnings_and_chosen_rows() -> None:
     json = document(EXACT, warnings=[{"code": "no-row-ids", "detail": "Rows [bold]are[/bold] taken in order."}])
-    json["inputs"] |= {"n": 1000, "rowsDropped": {"x": 3, "y": 0}, "columnsDropped": {"x": 0, "y": 2}}
+    json["inputs"]["n"] = 1000
     json["inputs"]["x"]["rows"] = json["inputs"]["y"]["rows"] = {"start": 5, "stop": 1005}
     text = flat(printed(json))
     assert "Worth knowing" in text
     assert "Rows [bold]are[/bold] taken in order. (no-row-ids)" in text  # a service's text is never markup
-    assert "1,000 of 2,000 rows were compared, 5:1005, in order. 3 rows of x were left out. 2 columns of y" in text
+    assert "1,000 of 2,000 rows were compared, 5:1005, in order." in text
 
 
 @pytest.mark.parametrize("width", [32, 40, 60, 80, 100, 200])
@@ -304,7 +337,15 @@ def test_a_score_has_the_digits_that_tell_it_from_one(deficit: float, score: str
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0, "0%"), (1, "100%"), (0.0001, "< 0.05%"), (0.99999, "> 99.95%"), (0.6581, "65.8%"), (0.9994, "99.9%")],
+    [
+        (0, "0%"),
+        (1, "100%"),
+        (0.0001, "< 0.05%"),
+        (0.99999, "> 99.95%"),
+        (0.9995, "> 99.95%"),
+        (0.6581, "65.8%"),
+        (0.9994, "99.9%"),
+    ],
 )
 def test_percentages_do_not_claim_what_is_only_near(share: float, text: str) -> None:
     assert numerals.percent(share) == text
@@ -323,6 +364,16 @@ def test_percentages_do_not_claim_what_is_only_near(share: float, text: str) -> 
 )
 def test_durations(seconds: float, text: str) -> None:
     assert numerals.duration(seconds) == text
+
+
+def test_a_figure_beside_a_score_is_never_a_round_1_below_1() -> None:
+    assert [numerals.number(value) for value in (0.0, 0.5, 0.658141, 0.9999999, 1.0)] == [
+        "0.0",
+        "0.5",
+        "0.658141",
+        "0.9999999",
+        "1.0",
+    ]
 
 
 def test_a_range_has_the_digits_that_tell_its_ends_apart() -> None:
@@ -358,6 +409,42 @@ def test_progress_without_a_terminal_is_a_line_each_phase_and_each_tenth() -> No
         "comparing: 99%, 500.0 million/s, 1.0 s left",
         "done: 100%",
     ]
+
+
+@pytest.mark.parametrize("state", ["accepted", "running", "failed", "dismissed"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"progress": 100, "ordsim": {"phase": "finish"}},
+        {"progress": 99.9, "ordsim": {"phase": "count", "comparisonsTotal": 0}},
+        {"progress": 100, "ordsim": {"phase": "count", "comparisonsDone": 999, "comparisonsTotal": 1000}},
+        {"progress": 99, "ordsim": {"phase": "finish", "comparisonsDone": 1000, "comparisonsTotal": 1000}},
+    ],
+)
+def test_nothing_shows_100_percent_before_the_end(state: str, told: dict[str, Any]) -> None:
+    status = {"jobID": "j", "status": state, **told}
+    assert percent(status) <= 99
+    shown = []
+    for terminal in (False, True):
+        console = Console(file=io.StringIO(), width=100, force_terminal=terminal, legacy_windows=False)
+        with JobProgress(console) as progress:
+            progress.update(status)
+        shown.append(console.file.getvalue())  # type: ignore[attr-defined]
+    table = io.StringIO()
+    listing.print_jobs([status], table)
+    for text in (*shown, table.getvalue()):
+        assert "100" not in text
+    assert "99%" in shown[0]
+    assert percent({**status, "status": "successful"}) == 100
+
+
+def test_an_import_shows_bytes_because_bytes_are_what_it_counts(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.eye(500, dtype="f4"))
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, legacy_windows=False)
+    import_with_progress(tmp_path / "a.npy", {"lab": tmp_path}, "lab", "a", console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "1.0/1.0 MB" in text
+    assert "rows" not in text
 
 
 def test_progress_on_a_terminal_is_one_bar() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,8 +64,6 @@ def test_jobs_go_on_after_a_restart(own: Settings) -> None:
         assert status["status"] == "running"
         with pytest.raises(lock.StateDirectoryInUseError), lock.own(own.state_dir):
             pytest.fail("the state directory was not held")
-        begin = time.monotonic()
-    assert time.monotonic() - begin < 15
     before = shards(own, going)
     assert len(before) >= 3
 
@@ -93,7 +90,7 @@ def test_a_job_whose_array_changed_meanwhile_fails(own: Settings) -> None:
     store_array(root, "larger", np.random.default_rng(1).standard_normal((600, 8)).astype("f4"))
     # As if the service had been killed between the request to cancel and the end of the workers.
     with closing(sqlite3.connect(own.database)) as connection, connection:
-        connection.execute("UPDATE jobs SET cancel_requested = 1 WHERE job = ?", (cancelled,))
+        connection.execute("UPDATE jobs SET cancel_requested = 1, status = 'running' WHERE job = ?", (cancelled,))
 
     with serve(own) as client:
         assert client.get(f"/v1/jobs/{cancelled}").json()["status"] == "dismissed"

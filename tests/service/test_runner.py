@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from service import runner
-from service.pipeline import Surroundings
+from service.pipeline import JobContext
 from service.runner import Runner
 from service.states import JobStatus
 from service.status import message
@@ -30,10 +31,10 @@ class FakeCluster:
     def __init__(self) -> None:
         self.workers: int | Exception = 1
 
-    async def worker_count(self) -> int:
+    async def worker_threads(self) -> dict[str, int]:
         if isinstance(self.workers, Exception):
             raise self.workers
-        return self.workers
+        return {f"worker {number}": 1 for number in range(self.workers)}
 
 
 async def until_stopped(pipeline: FakePipeline) -> bool:
@@ -47,8 +48,8 @@ class FakePipeline:
     begun: list[str] = []  # noqa: RUF012 - emptied by the fixture
     behave: Callable[[FakePipeline], Any] = until_stopped
 
-    def __init__(self, job: Any, around: Surroundings, stop: asyncio.Event) -> None:
-        self.job, self.store, self.stop = job, around.store, stop
+    def __init__(self, job: Any, context: JobContext, stop: asyncio.Event, threads: Any) -> None:
+        self.job, self.store, self.stop, self.threads = job, context.store, stop, threads
 
     async def run(self) -> bool:
         FakePipeline.begun.append(self.job.id)
@@ -62,17 +63,17 @@ async def succeed(pipeline: FakePipeline) -> bool:
 
 
 @pytest.fixture
-def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Surroundings]:
+def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobContext]:
     monkeypatch.setattr(runner, "Pipeline", FakePipeline)
     monkeypatch.setattr(runner, "TICK_SECONDS", 0.02)
     monkeypatch.setattr(FakePipeline, "begun", [])
     with closing(JobStore(tmp_path / "jobs.sqlite3")) as store:
-        yield Surroundings(store, FakeCluster(), {}, tmp_path, 0.5)  # type: ignore[arg-type]
+        yield JobContext(store, FakeCluster(), tmp_path, 0.5)  # type: ignore[arg-type]
 
 
 @asynccontextmanager
-async def running(around: Surroundings, max_running: int = 2) -> AsyncIterator[Runner]:
-    supervisor = Runner(around, max_running)
+async def running(context: JobContext, max_running: int = 2) -> AsyncIterator[Runner]:
+    supervisor = Runner(context, max_running)
     await supervisor.start()
     try:
         yield supervisor
@@ -80,9 +81,9 @@ async def running(around: Surroundings, max_running: int = 2) -> AsyncIterator[R
         await supervisor.stop()
 
 
-def submit(around: Surroundings, *jobs: str) -> None:
+def submit(context: JobContext, *jobs: str) -> None:
     for job in jobs:
-        around.store.submit(NewJob(id=job, process="compare", request={}))
+        context.store.submit(NewJob(id=job, process="compare", request={}))
 
 
 async def wait_for(condition: Callable[[], bool]) -> None:
@@ -91,73 +92,74 @@ async def wait_for(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-def statuses(around: Surroundings, *jobs: str) -> list[str]:
-    return [around.store.get(job).status.value for job in jobs]
+def statuses(context: JobContext, *jobs: str) -> list[str]:
+    return [context.store.get(job).status.value for job in jobs]
 
 
-async def test_few_jobs_run_at_once_oldest_first(around: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_few_jobs_run_at_once_oldest_first(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakePipeline, "behave", until_stopped)
-    submit(around, "a", "b", "c", "d")
-    async with running(around) as supervisor:
+    submit(context, "a", "b", "c", "d")
+    async with running(context) as supervisor:
         await wait_for(lambda: len(FakePipeline.begun) == 2)
-        around.store.cancel("b")
+        context.store.cancel("b")
         supervisor.wake()
         await wait_for(lambda: len(FakePipeline.begun) == 3)
-        assert statuses(around, "a", "b", "c", "d") == ["running", "dismissed", "running", "accepted"]
+        assert statuses(context, "a", "b", "c", "d") == ["running", "dismissed", "running", "accepted"]
     assert FakePipeline.begun == ["a", "b", "c"]
     # The end of the service is not the end of its jobs.
-    assert statuses(around, "a", "c", "d") == ["running", "running", "accepted"]
+    assert statuses(context, "a", "c", "d") == ["accepted", "accepted", "accepted"]
+    assert [context.store.get(job).attempt for job in "acd"] == [2, 2, 1]
 
 
 @pytest.mark.parametrize("absent", [0, OSError("gone"), RuntimeError("not running"), TimeoutError()])
-async def test_jobs_wait_for_the_cluster(around: Surroundings, monkeypatch: pytest.MonkeyPatch, absent: Any) -> None:
+async def test_jobs_wait_for_the_cluster(context: JobContext, monkeypatch: pytest.MonkeyPatch, absent: Any) -> None:
     monkeypatch.setattr(FakePipeline, "behave", succeed)
-    cluster: Any = around.cluster
+    cluster: Any = context.cluster
     cluster.workers = absent
     looks = 0
 
-    async def counted() -> int:
+    async def counted() -> dict[str, int]:
         nonlocal looks
         looks += 1
-        return await FakeCluster.worker_count(cluster)
+        return await FakeCluster.worker_threads(cluster)
 
-    monkeypatch.setattr(cluster, "worker_count", counted)
-    submit(around, "a")
-    async with running(around) as supervisor:
+    monkeypatch.setattr(cluster, "worker_threads", counted)
+    submit(context, "a")
+    async with running(context) as supervisor:
         await wait_for(lambda: looks >= 3)
-        assert statuses(around, "a") == ["accepted"]
-        assert "until a worker is connected" in message(around.store.get("a"), supervisor.workers)
+        assert statuses(context, "a") == ["accepted"]
+        assert "until a worker is connected" in message(context.store.get("a"), supervisor.workers)
         cluster.workers = 1
-        await wait_for(lambda: statuses(around, "a") == ["successful"])
+        await wait_for(lambda: statuses(context, "a") == ["successful"])
 
 
 async def test_a_named_problem_fails_the_job_with_its_words(
-    around: Surroundings, monkeypatch: pytest.MonkeyPatch
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(pipeline: FakePipeline) -> bool:
         raise ProblemError("worker-lost", "A shard killed its workers.", "system")
 
     monkeypatch.setattr(FakePipeline, "behave", fail)
-    submit(around, "a")
-    async with running(around):
-        await wait_for(lambda: statuses(around, "a") == ["failed"])
-    exception = around.store.get("a").exception
+    submit(context, "a")
+    async with running(context):
+        await wait_for(lambda: statuses(context, "a") == ["failed"])
+    exception = context.store.get("a").exception
     assert exception is not None
     assert (exception["type"], exception["status"]) == ("/problems/worker-lost", 500)
     assert (exception["detail"], exception["origin"]) == ("A shard killed its workers.", "system")
 
 
 async def test_what_nobody_foresaw_goes_to_the_log_only(
-    around: Surroundings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    context: JobContext, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def crash(pipeline: FakePipeline) -> bool:
         raise RuntimeError(SECRET)
 
     monkeypatch.setattr(FakePipeline, "behave", crash)
-    submit(around, "a")
-    async with running(around):
-        await wait_for(lambda: statuses(around, "a") == ["failed"])
-    exception = around.store.get("a").exception
+    submit(context, "a")
+    async with running(context):
+        await wait_for(lambda: statuses(context, "a") == ["failed"])
+    exception = context.store.get("a").exception
     assert exception is not None
     assert exception["type"] == "/problems/internal"
     assert SECRET not in str(exception)
@@ -165,57 +167,57 @@ async def test_what_nobody_foresaw_goes_to_the_log_only(
 
 
 async def test_what_breaks_while_the_service_ends_is_not_held_against_the_job(
-    around: Surroundings, monkeypatch: pytest.MonkeyPatch
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def break_at_the_end(pipeline: FakePipeline) -> bool:
         await pipeline.stop.wait()
         raise ProblemError("cluster-unavailable", "gone", "system")
 
     monkeypatch.setattr(FakePipeline, "behave", break_at_the_end)
-    submit(around, "a")
-    async with running(around):
+    submit(context, "a")
+    async with running(context):
         await wait_for(lambda: FakePipeline.begun == ["a"])
-    assert around.store.get("a").status is JobStatus.RUNNING
+    assert context.store.get("a").status is JobStatus.ACCEPTED
 
 
-async def test_a_task_that_does_not_end_is_left_behind(around: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_task_that_does_not_end_is_left_behind(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
     async def for_ever(pipeline: FakePipeline) -> bool:
         await asyncio.Event().wait()
         return True
 
     monkeypatch.setattr(FakePipeline, "behave", for_ever)
     monkeypatch.setattr(runner, "DRAIN_SECONDS", 0.05)
-    submit(around, "a")
+    submit(context, "a")
     async with asyncio.timeout(5):
-        async with running(around):
+        async with running(context):
             await wait_for(lambda: FakePipeline.begun == ["a"])
-    assert around.store.get("a").status is JobStatus.RUNNING
+    assert context.store.get("a").status is JobStatus.ACCEPTED
 
 
 async def test_the_supervisor_outlives_a_store_that_fails(
-    around: Surroundings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    context: JobContext, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(FakePipeline, "behave", succeed)
-    claim, failures = around.store.claim, iter([OSError("disk full")])
+    claim, failures = context.store.claim, iter([OSError("disk full")])
 
     def failing() -> Any:
         for error in failures:
             raise error
         return claim()
 
-    monkeypatch.setattr(around.store, "claim", failing)
-    submit(around, "a")
+    monkeypatch.setattr(context.store, "claim", failing)
+    submit(context, "a")
     with caplog.at_level(logging.ERROR):
-        async with running(around):
-            await wait_for(lambda: statuses(around, "a") == ["successful"])
+        async with running(context):
+            await wait_for(lambda: statuses(context, "a") == ["successful"])
     assert "disk full" in caplog.text
 
 
-async def test_those_who_wait_are_told(around: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_those_who_wait_are_told(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakePipeline, "behave", succeed)
-    async with running(around) as supervisor:
+    async with running(context) as supervisor:
         with supervisor.expecting("a") as event, supervisor.expecting("b") as other:
-            submit(around, "a")
+            submit(context, "a")
             supervisor.wake()
             async with asyncio.timeout(10):
                 await event.wait()
@@ -223,3 +225,123 @@ async def test_those_who_wait_are_told(around: Surroundings, monkeypatch: pytest
             await asyncio.to_thread(supervisor.announce, "b")
             async with asyncio.timeout(10):
                 await other.wait()
+
+
+def failing_once(monkeypatch: pytest.MonkeyPatch, store: JobStore, *names: str) -> None:
+    """Let each of these methods of the store fail the first time, as on a disk that is full for a moment."""
+
+    def spoil(name: str) -> None:
+        method, failures = getattr(store, name), iter([full_disk()])
+
+        def spoiled(*arguments: Any) -> Any:
+            for error in failures:
+                raise error
+            return method(*arguments)
+
+        monkeypatch.setattr(store, name, spoiled)
+
+    for name in names:
+        spoil(name)
+
+
+def full_disk() -> sqlite3.Error:
+    """The error of SQLite itself when its file cannot grow."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(sqlite3.OperationalError) as caught:
+            connection.execute("CREATE TABLE a (b)")
+    return caught.value
+
+
+async def test_a_job_whose_end_could_not_be_written_down_is_taken_up_again(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakePipeline, "behave", succeed)
+    failing_once(monkeypatch, context.store, "succeed", "fail")
+    submit(context, "a")
+    async with running(context):
+        await wait_for(lambda: statuses(context, "a") == ["successful"])
+    assert FakePipeline.begun == ["a", "a"]
+    assert context.store.get("a").attempt == 2
+
+
+async def test_a_cancelled_job_is_dismissed_although_the_store_failed(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakePipeline, "behave", until_stopped)
+    failing_once(monkeypatch, context.store, "dismiss")
+    submit(context, "a")
+    async with running(context) as supervisor:
+        await wait_for(lambda: FakePipeline.begun == ["a"])
+        context.store.cancel("a")
+        supervisor.wake()
+        await wait_for(lambda: statuses(context, "a") == ["dismissed"])
+
+
+async def test_those_who_wait_for_a_job_adrift_are_told(context: JobContext) -> None:
+    async with running(context, max_running=0) as supervisor:
+        with supervisor.expecting("a") as event:
+            submit(context, "a")
+            context.store.claim()
+            context.store.cancel("a")
+            async with asyncio.timeout(10):
+                await event.wait()
+    assert statuses(context, "a") == ["dismissed"]
+
+
+async def test_a_full_disk_is_called_by_its_name(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakePipeline, "behave", succeed)
+    failing_once(monkeypatch, context.store, "succeed")
+    submit(context, "a")
+    async with running(context):
+        await wait_for(lambda: statuses(context, "a") == ["failed"])
+    exception = context.store.get("a").exception
+    assert exception is not None
+    assert (exception["type"], exception["status"], exception["origin"]) == ("/problems/out-of-space", 507, "system")
+
+
+async def test_a_job_that_takes_the_service_down_is_given_up(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakePipeline, "behave", succeed)
+    submit(context, "poison", "good")
+    for _ in range(runner.RECOVERIES_LIMIT):
+        assert context.store.claim().id == "poison"  # type: ignore[union-attr]
+        context.store.recover()  # the service was killed and started again
+    async with running(context):
+        await wait_for(lambda: statuses(context, "poison", "good") == ["failed", "successful"])
+    assert FakePipeline.begun == ["good"]
+    exception = context.store.get("poison").exception
+    assert exception is not None
+    assert exception["type"] == "/problems/internal"
+    assert "5 times in a row" in exception["detail"]
+
+
+async def test_stopping_in_order_is_never_held_against_a_job(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakePipeline, "behave", until_stopped)
+    submit(context, "a")
+    for stops in range(runner.RECOVERIES_LIMIT + 1):
+        async with running(context):
+            await wait_for(lambda stops=stops: len(FakePipeline.begun) == stops + 1)  # type: ignore[misc]
+    assert statuses(context, "a") == ["accepted"]
+    assert (context.store.get("a").attempt, context.store.get("a").recoveries) == (runner.RECOVERIES_LIMIT + 2, 0)
+
+
+async def test_running_jobs_learn_of_workers_that_come(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    async def look(pipeline: FakePipeline) -> bool:
+        while not pipeline.stop.is_set():
+            seen.append(len(pipeline.threads()))
+            await asyncio.sleep(0.005)
+        return False
+
+    monkeypatch.setattr(FakePipeline, "behave", look)
+    cluster: Any = context.cluster
+    submit(context, "a")
+    async with running(context):
+        await wait_for(lambda: 1 in seen)
+        cluster.workers = 3
+        await wait_for(lambda: 3 in seen)

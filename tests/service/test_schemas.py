@@ -36,7 +36,7 @@ def test_the_smallest_request_has_the_defaults_of_the_contract() -> None:
     found = read(request())
     assert (found.confidence, found.seed, found.align, found.missing_chunks) == (0.99, 0, "check", "error")
     assert (found.on_non_finite, found.precision) == ("error", "exact")
-    assert found.side("x") == Side(Reference("lab", "x"), Distance.EUCLIDEAN, None, "error")
+    assert found.side("x") == Side(Reference("lab", "x"), Distance.EUCLIDEAN, "error")
     ((measure, options),) = found.options()
     assert measure is registry.find("tsi", "exact")
     assert type(options) is TsiExactOptions
@@ -71,6 +71,8 @@ def test_tsi_is_exact_unless_said_otherwise() -> None:
         ({"measure": "tsi", "method": "sampled", "epsilon": 1e-9, "delta": 0.1}, "/measures/0", "too small"),
         ({**SAMPLED, "epsilon": 0.1, "delta": 0.1}, "/measures/0", "exclude each other"),
         ({"measure": "tsi", "per_anchor": 1}, "/measures/0/per_anchor", "boolean"),
+        ({**SAMPLED, "per_anchor": True}, "/measures/0/per_anchor", "True is not supported; supported: False"),
+        ({**SAMPLED, "per_anchor": 0}, "/measures/0/per_anchor", "0 is not a boolean"),
         ({"measure": "tsi", "k": 0}, "/measures/0/k", "no such field"),
         (
             {"measure": "tsi", "method": "units"},
@@ -138,6 +140,26 @@ def test_rows_stand_in_one_place_only() -> None:
 def test_rows_at_the_top_are_rows_of_both() -> None:
     found = read(request(rows={"start": 2, "stop": 4}))
     assert found.side("x").reference.rows == found.side("y").reference.rows == RowRange(2, 4)
+
+
+@pytest.mark.parametrize("measure", [SAMPLED, {**SAMPLED, "measure": "tsi"}])
+def test_sampled_measures_take_the_default_of_per_anchor(measure: dict[str, Any]) -> None:
+    body = request(measures=[{**measure, "per_anchor": False}])
+    found = read(body)
+    assert found.options()[0][1] == read(request(measures=[measure])).options()[0][1]
+    assert found.as_sent() == body
+
+
+def test_rows_and_identifiers_of_one_array() -> None:
+    body = request(ids={name: {"root": "lab", "path": f"ids/{name}"} for name in "xy"})
+    body["y"]["rows"] = {"start": 1, "stop": 5}
+    found = read(body)
+    rows = found.rows_of("y")
+    assert rows is not None
+    assert (found.rows_of("x"), rows.range()) == (None, RowRange(1, 5))
+    assert found.identifiers_of("x") == Reference("lab", "ids/x")
+    assert found.identifiers_of("y") == Reference("lab", "ids/y", RowRange(1, 5))
+    assert read(request()).identifiers_of("x") is None
 
 
 def test_confidence_follows_delta_only_where_it_was_not_sent() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sqlite3
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from ordsim_core.counts import AgreementCounts
@@ -173,6 +176,74 @@ def test_recovery_takes_up_running_jobs_and_drops_cancelled_ones(store: JobStore
     assert again is not None
     assert (again.id, again.attempt, again.started) == ("a", 2, started)
     assert store.get("b").status is JobStatus.DISMISSED
+
+
+def test_only_jobs_that_are_named_are_recovered(store: JobStore) -> None:
+    for job in "abc":
+        bring(store, job, JobStatus.RUNNING)
+    store.succeed("c", "{}")
+    assert store.running() == ["a", "b"]
+    store.recover({"b", "c"})
+    assert [store.get(job).status.value for job in "abc"] == ["running", "accepted", "successful"]
+
+
+def test_recoveries_are_counted_until_the_ledger_grows(store: JobStore) -> None:
+    bring(store, "a", JobStatus.RUNNING)
+    store.ledger.plan("a", [SHARDS])
+
+    def recover(*, broken_off: bool = True) -> int:
+        store.recover(broken_off=broken_off)
+        store.claim()
+        return store.get("a").recoveries
+
+    assert [recover(), recover(), recover(broken_off=False), recover()] == [1, 2, 2, 3]
+    store.ledger.record("a", 0, 0, BLOB, 1.0)
+    assert [recover(), recover()] == [1, 2]
+    assert store.get("a").attempt == 7
+
+
+def test_the_pieces_of_a_total_are_not_copied_at_each_step(store: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    shards = [Shard(index, index, index + 1, 1) for index in range(50)]
+    bring(store, "a", JobStatus.RUNNING)
+    store.ledger.plan("a", [shards])
+    for shard in shards:
+        piece = {"per_anchor": {shard.start: np.array([shard.index])}}
+        store.ledger.record("a", 0, shard.index, Partial(AgreementCounts(concordant=1), piece).to_bytes(), 1.0)
+    made = 0
+    check = Partial.__init__
+
+    def counted(partial: Partial, *arguments: Any, **named: Any) -> None:
+        nonlocal made
+        made += 1
+        check(partial, *arguments, **named)
+
+    monkeypatch.setattr(Partial, "__init__", counted)
+    total = store.ledger.total("a", 0)
+    assert made == len(shards) + 1  # each as it was read, and the total
+    assert total.counts.concordant == 50
+    assert total.vector("per_anchor").tolist() == list(range(50))
+
+
+def test_a_connection_that_is_lent_is_closed_when_it_comes_back(tmp_path: Path) -> None:
+    file = database.Database(tmp_path / "jobs.sqlite3")
+    with file.write() as connection:
+        file.close()
+        connection.execute("CREATE TABLE late (a INTEGER) STRICT")
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+    with closing(sqlite3.connect(tmp_path / "jobs.sqlite3")) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM late").fetchone() == (0,)
+
+
+def test_the_file_is_its_owners_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with closing(JobStore(tmp_path / "jobs.sqlite3")) as store:
+            store.submit(new())
+            modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {f"jobs.sqlite3{suffix}": 0o600 for suffix in ("", "-wal", "-shm")}
 
 
 def test_the_ledger_takes_each_shard_once(store: JobStore) -> None:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service import checks
+from service.schemas import JobRequest
 from tests.service.conftest import EXACT, SAMPLED, check_problem, compare, finish, request, submit
+from workers.errors import ProblemError
+from workers.measures.qsi_sampled import QsiSampled
+from workers.measures.tsi_exact import TsiExact
+from workers.references import Root
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,6 +202,44 @@ def test_identifiers_are_looked_up_at_submission(client: httpx2.Client) -> None:
     refused(client, request(ids=ids), "unknown-root", "/ids/y/root")
     ids["y"] = {"root": "lab", "path": "ids/nowhere"}
     refused(client, request(ids=ids), "unknown-array", "/ids/y/path")
+
+
+@pytest.mark.parametrize(
+    ("path", "slug"),
+    [("x", "misaligned-ids"), ("ids/short", "misaligned-ids"), ("line", "unsupported-dtype")],
+)
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_identifiers_are_judged_by_their_metadata(client: httpx2.Client, side: str, path: str, slug: str) -> None:
+    ids = {"x": {"root": "lab", "path": "ids/a"}, "y": {"root": "lab", "path": "ids/a"}}
+    ids[side] = {"root": "lab", "path": path}
+    problem = check_problem(client.post("/v1/jobs", json=request(ids=ids)), 422, slug)
+    assert [error["pointer"].startswith(f"/ids/{side}") for error in problem["errors"]] == [True]
+
+
+def test_identifiers_are_those_of_the_selected_rows(client: httpx2.Client) -> None:
+    # Seven rows of eight: the identifiers of both are taken from the same rows.
+    ids = {"x": {"root": "lab", "path": "ids/a"}, "y": {"root": "lab", "path": "ids/a"}}
+    body = request(ids=ids, rows={"start": 1, "stop": 8})
+    assert compare(client, body)["inputs"]["n"] == 7
+    shifted = request(ids=ids)
+    shifted["x"]["rows"], shifted["y"]["rows"] = {"start": 0, "stop": 7}, {"start": 1, "stop": 8}
+    assert finish(client, shifted)["exception"]["type"] == "/problems/misaligned-ids"
+
+
+def test_more_rows_than_a_measure_can_take(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    roots = {"lab": Root("lab", str(lab))}
+    asked = JobRequest.model_validate(request(measures=[EXACT, SAMPLED]))
+    for measure in (QsiSampled, TsiExact):
+        monkeypatch.setattr(measure, "maximum_rows", 8)
+    checks.check(asked, roots)
+    for position, measure in ((1, QsiSampled), (0, TsiExact)):
+        monkeypatch.setattr(measure, "maximum_rows", 7)
+        with pytest.raises(ProblemError) as caught:
+            checks.check(asked, roots)
+        problem = caught.value
+        assert (problem.slug, problem.origin, problem.pointer) == ("over-limit", "request", f"/measures/{position}")
+        for words in (f"{measure.measure} ({measure.method})", "at most 7 rows", "there are 8"):
+            assert words in problem.detail
 
 
 def test_an_idempotency_key_makes_one_job(client: httpx2.Client) -> None:

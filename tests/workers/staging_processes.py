@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def run(directory: str, path: str, staging_directory: str, checkpoint: Any) -> StagedArray:
     roots = {"lab": Root("lab", directory)}
-    return staging.stage(roots, Reference("lab", path), Path(staging_directory), "x", "error", None, checkpoint)
+    return staging.stage(roots, Reference("lab", path), Path(staging_directory), "x", "error", checkpoint)
 
 
 def stage_and_count(arguments: tuple[str, str, str], barrier: Barrier, other_waits: Event, answers: Any) -> None:

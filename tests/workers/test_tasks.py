@@ -18,7 +18,6 @@ from shard_functions import KillingShard, count_shard_after_kill, invocations
 
 from ordsim_core import distances, triplets
 from ordsim_core.distances import Distance, prepare
-from ordsim_core.errors import NonFiniteError, NotRepresentableError
 from workers import cancellation, environment, spaces
 from workers.cancellation import ShardCancelled
 from workers.cluster import Cluster
@@ -74,7 +73,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def side(name: str, distance: Distance = Distance.EUCLIDEAN, rows: RowRange | None = None) -> Side:
-    return Side(Reference("lab", name), distance, rows, "error")
+    return Side(Reference("lab", name, rows), distance, "error")
 
 
 def shard_tasks(staged: dict[str, Any], options: MeasureOptions, seconds: float, job: str = "count") -> list[ShardTask]:

@@ -51,7 +51,7 @@ class Lab:
     ) -> StagedArray:
         wanted = None if rows is None else RowRange(*rows)
         reference = Reference("lab", path, wanted)
-        return staging.stage(self.roots, reference, self.staging, name, missing_chunks, None, checkpoint)
+        return staging.stage(self.roots, reference, self.staging, name, missing_chunks, checkpoint)
 
     def staged(self, path: str, **options: Any) -> np.ndarray:
         return staging.load(self.staging, self.stage(path, **options))

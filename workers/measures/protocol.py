@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workers.partials import Partial
 
 Checkpoint = Callable[[], None]
-"""Called between tiles of work, at least every quarter of a second; raises when the job was cancelled."""
+"""Called between tiles of work, about every tenth of a second; raises when the job was cancelled."""
 
 
 class MeasureOptions(BaseModel):
@@ -80,13 +80,14 @@ class Outcome:
 class Measure(Protocol):
     """One measure under one method, e.g. TSI exact. Instances are stateless.
 
-    `minimum_rows` is checked when a job is submitted; `maximum` is the measure's greatest value.
+    `minimum_rows` and `maximum_rows` (None: no limit of its own) are checked when a job is submitted.
     """
 
     measure: str
     method: str
     title: str
     minimum_rows: int
+    maximum_rows: int | None
     options: type[MeasureOptions]
 
     def shards(self, shape: PairShape, options: Any, seconds: float) -> list[Shard]:

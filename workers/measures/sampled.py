@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from ordsim_core import intervals
+from ordsim_core import intervals, sampling
 from ordsim_core.counts import AgreementCounts
 from workers.measures import cutting
 from workers.measures.checks import require_all_comparisons
@@ -32,12 +32,22 @@ class SampledOptions(MeasureOptions):
         Number of tuples drawn.
     epsilon, delta : float or None
         Draw as many as make the score wrong by more than `epsilon` with probability at most `delta`.
+    per_anchor : False
+        Samples do not give scores of single anchors.
     """
 
     method: Literal["sampled"]
     samples: Annotated[int, Field(ge=1, le=SAMPLES_LIMIT, strict=True)] | None = None
     epsilon: Probability | None = None
     delta: Probability | None = None
+    per_anchor: Literal[False] = False
+
+    @field_validator("per_anchor", mode="before")
+    @classmethod
+    def _boolean(cls, sent: object) -> object:
+        if not isinstance(sent, bool):  # 0 equals False, and would be taken for it
+            raise ValueError(f"{sent!r} is not a boolean")
+        return sent
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -76,6 +86,7 @@ class SampledMeasure:
     method = "sampled"
     title: str
     minimum_rows: int
+    maximum_rows: int | None = sampling.ROWS_LIMIT - 1
     options: type[MeasureOptions]
 
     def sample_seconds(self, shape: PairShape) -> float:

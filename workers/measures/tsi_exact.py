@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from ordsim_core import intervals, triplets
+from ordsim_core import concordance, intervals, triplets
 from ordsim_core.counts import AgreementCounts, triplet_population
 from workers import costs
 from workers.measures import cutting
@@ -45,6 +45,7 @@ class TsiExact:
     method = "exact"
     title = "Triplet Similarity Index over all triplets"
     minimum_rows = 3
+    maximum_rows: int | None = concordance.ELEMENTS_LIMIT
     options: type[MeasureOptions] = TsiExactOptions
 
     def shards(self, shape: PairShape, options: TsiExactOptions, seconds: float) -> list[Shard]:  # noqa: ARG002

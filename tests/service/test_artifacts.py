@@ -1,0 +1,53 @@
+"""Artifacts on disk: whole, under their names, and nothing beside them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from service import artifacts
+
+VALUES = np.arange(5.0)
+
+
+def test_what_a_killed_attempt_left_is_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "replace", lambda *_: None)
+        artifacts.write(tmp_path, "job", "0-per_anchor", VALUES + 1)
+    (left,) = (tmp_path / "job").iterdir()
+    assert left.suffix == ".part"
+    assert artifacts.find(tmp_path, "job", "0-per_anchor") is None
+    artifacts.write(tmp_path, "job", "0-per_anchor", VALUES)
+    (written,) = (tmp_path / "job").iterdir()
+    assert written == artifacts.find(tmp_path, "job", "0-per_anchor")
+    assert np.array_equal(np.load(written), VALUES)
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(OSError, match="disk full"):
+        artifacts.write(tmp_path, "job", "0-per_anchor", VALUES)
+    assert list((tmp_path / "job").iterdir()) == []
+
+
+def test_the_folders_are_on_disk_after_the_file_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synchronized: list[tuple[int, bool]] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            synchronized.append((found.st_ino, (tmp_path / "job" / "0-per_anchor.npy").exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    artifacts.write(tmp_path, "job", "0-per_anchor", VALUES)
+    assert synchronized == [((tmp_path / "job").stat().st_ino, True), (tmp_path.stat().st_ino, True)]
