@@ -19,7 +19,7 @@ from service.answers import ServiceError, ServiceUnreachable
 from service.commands import watching
 from service.commands.outcome import CommandError, problem
 from service.importing import import_with_progress
-from service.private import PrivateService, PrivateServiceError
+from service.private import STARTING, PrivateService, PrivateServiceError
 from service.report import print_report
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def demonstrate(directory: Path, console: Console) -> None:
     roots[ROOT].mkdir()
     console.print("How similar are layers 6 and 3 of a language model, on 2,000 sentences?\n")
     with PrivateService(directory / "state", roots) as service:
-        console.print("starting    a service with its workers; the first start compiles its kernels")
+        console.print(f"starting    {STARTING}")
         for name in ARRAYS.values():
             array = import_with_progress(SAMPLES / f"{name}.npy", roots, ROOT, name, console)
             shape = " x ".join(map(numerals.grouped, array.shape))
@@ -61,13 +61,15 @@ def demonstrate(directory: Path, console: Console) -> None:
             watching.require_success(watching.watch(client, status, outage=0))
             results = client.results(status["jobID"])
             per_anchor = client.artifact(status["jobID"], results[0]["artifacts"][0])
-    console.print(f"finished    after {numerals.duration(time.monotonic() - begin)}; the service has ended\n")
-    print_report(results)
-    if abs(per_anchor.mean() - results[0]["score"]) > 1e-12:
-        raise AssertionError("the scores of the anchors do not average to the score of all")
-    worst = int(per_anchor.argmin())
-    said = f"Row {worst} is seen most differently in x and y: its own TSI is {per_anchor[worst]:.4f}."
-    console.print(f"\n  {said}")
+        console.print(f"finished    after {numerals.duration(time.monotonic() - begin)}\n")
+        print_report(results)
+        if abs(per_anchor.mean() - results[0]["score"]) > 1e-12:
+            raise AssertionError("the scores of the anchors do not average to the score of all")
+        worst = int(per_anchor.argmin())
+        said = f"Row {worst} is seen most differently in x and y: its own TSI is {per_anchor[worst]:.4f}."
+        console.print(f"\n  {said}\n")
+        sys.stdout.flush()
+    console.print("stopped     the service and its workers; nothing stays behind")
 
 
 def main() -> int:

@@ -93,7 +93,7 @@ def _deviance(count: int, mean: float) -> float:
     """Give count log(count / mean) + mean - count, without the cancellation."""
     excess = (mean - count) / count
     if abs(excess) > 0.05:
-        return count * (excess - math.log1p(excess))
+        return count * math.log(count / mean) + (mean - count)
     total, power = 0.0, -excess
     for exponent in range(2, 16):
         power *= -excess

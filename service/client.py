@@ -222,17 +222,25 @@ class Client:
 
         `filters` are those of the contract: ``status``, ``process``, ``label``, ``tag`` (``"key:value"``).
         """
+        jobs: list[dict[str, Any]] = self.jobs_document(limit, **filters)["jobs"]
+        return jobs
+
+    def jobs_document(self, limit: int = 50, **filters: str) -> dict[str, Any]:
+        """Return the same as the service's document, ``jobs`` and ``links``; pages are put together as one."""
         found: list[dict[str, Any]] = []
+        links: list[dict[str, Any]] = []
         parameters: dict[str, Any] = dict(filters)
         target = "/v1/jobs"
         while len(found) < limit:
             page = self._service.object("GET", target, params={**parameters, "limit": min(limit - len(found), PAGE)})
             found += page["jobs"]
-            following = next((link["href"] for link in page["links"] if link["rel"] == "next"), None)
+            after = [link for link in page["links"] if link["rel"] == "next"]
+            links = [link for link in links or page["links"] if link["rel"] != "next"] + after
+            following = after[0]["href"] if after else None
             if following is None or not page["jobs"]:
                 break
             parameters = dict(parse_qsl(urlsplit(following).query))
-        return found[:limit]
+        return {"jobs": found[:limit], "links": links}
 
     def cancel(self, job: str) -> dict[str, Any]:
         """Ask a job to stop and return its status; harmless when done twice.

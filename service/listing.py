@@ -16,24 +16,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
 
+LABEL_WIDTH = 6
 STYLES = {"successful": "green", "failed": "red", "dismissed": "dim", "running": "cyan"}
 
 
 def print_jobs(jobs: Sequence[Mapping[str, Any]], stream: IO[str] | None = None) -> None:
-    """Print one line a job: id, state, age, what is compared by what, label."""
+    """Print a few lines a job: its id above what is compared; state, age, measures and label beside them."""
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
     if not jobs:
         console.print("There are no jobs.")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("job", no_wrap=True)
+    # An id is copied, so it is never broken; names stand below it, because beside it a usual terminal has no room.
+    table.add_column("job, x and y", overflow="fold", min_width=max(len(str(job["jobID"])) for job in jobs))
     table.add_column("state", no_wrap=True)
     table.add_column("submitted", no_wrap=True)
-    table.add_column("x and y", overflow="fold")
     table.add_column("measures", no_wrap=True)
-    table.add_column("label", overflow="fold")
+    labelled = any(_label(job) for job in jobs)
+    if labelled:
+        table.add_column("label", overflow="fold", min_width=LABEL_WIDTH)
     for job in jobs:
-        table.add_row(*_cells(job))
+        table.add_row(*_cells(job)[: len(table.columns)])
     console.print(table)
 
 
@@ -46,13 +49,16 @@ def _cells(job: Mapping[str, Any]) -> list[Text]:
         for measure in request.get("measures", ())
     ]
     return [
-        Text(str(job["jobID"])),
+        Text("\n".join([str(job["jobID"]), *(f"  {_side(request.get(name) or {})}" for name in ("x", "y"))])),
         Text(shown, style=STYLES.get(state, "default")),
         Text(age(str(job.get("created") or ""), datetime.now(UTC))),
-        Text("\n".join(_side(request.get(name) or {}) for name in ("x", "y"))),
         Text("\n".join(measures)),
-        Text(str(job.get("label") or request.get("label") or "")),
+        Text(_label(job)),
     ]
+
+
+def _label(job: Mapping[str, Any]) -> str:
+    return str(job.get("label") or (job.get("request") or {}).get("label") or "")
 
 
 def _side(side: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from service.client import reference
+from service.client import DEFAULT_URL, reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,25 @@ class Source:
     reference: dict[str, Any]
     root: tuple[str, Path] | None = None
     npy: Path | None = None
+
+
+def require_local(x: str, y: str, roots: Mapping[str, Path]) -> None:
+    """Refuse two arguments that only a service could know.
+
+    Raises
+    ------
+    ValueError
+        If both look like root:path, neither exists here, and no root of that name was given.
+    """
+    for text in (x, y):
+        root, colon, path = text.partition(":")
+        if not (root and colon and path) or root in roots or Path(text).exists():
+            return
+    raise ValueError(
+        f"{x} and {y}: there is no such file or directory. For arrays of a running service add its address, e.g. "
+        f"--url {DEFAULT_URL}; for files here name .npy files or .zarr directories, or add --root "
+        f"{x.partition(':')[0]}=DIR"
+    )
 
 
 def locate(text: str, name: str, roots: Mapping[str, Path], imports: Path) -> Source:

@@ -21,6 +21,8 @@ START_SECONDS = 180.0
 STOP_SECONDS = 20.0
 POLL_SECONDS = 0.05
 LOG_LINES = 5
+STARTING = "a service with its workers; the first start compiles its kernels"
+"""What a person is told who waits for one."""
 
 
 class PrivateServiceError(Exception):

@@ -3,7 +3,7 @@
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -13,11 +13,10 @@ import typer
 from rich.console import Console
 
 from service.answers import Results
-from service.client import Client
-from service.commands import jobs, options, watching
-from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, tell
-from service.local import Source, locate
-from service.private import PrivateService, PrivateServiceError
+from service.commands import checking, jobs, options, watching
+from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, problems_as_json, tell
+from service.local import Source, locate, require_local
+from service.private import STARTING, PrivateService, PrivateServiceError
 
 X = Annotated[str, typer.Argument(metavar="X", help="First array.")]
 Y = Annotated[str, typer.Argument(metavar="Y", help="Second array, with as many rows.")]
@@ -38,7 +37,7 @@ def compare(
         str | None,
         typer.Option(
             "--url",
-            envvar="ORDSIM_URL",
+            envvar=options.URL_VARIABLE,
             metavar="URL",
             help="Address of the service. [default: a private one, for this call]",
         ),
@@ -60,33 +59,32 @@ def compare(
     extra = {} if distance is None else {"distance": distance}
     if url is not None:
         sides = {name: options.array(text) | extra for name, text in (("x", x), ("y", y))}
-        with options.connect(url) as client:
-            found = _on_service(client, sides | request)
+        with problems_as_json(as_json), options.connect(url) as client:
+            status = watching.watch_or_leave(client, client.submit(**sides, **request))
+            found = client.results(status["jobID"])
         jobs.show(found, as_json)
         return
-    with tempfile.TemporaryDirectory(prefix="ordsim-", ignore_cleanup_errors=True) as scratch:
+    with (
+        problems_as_json(as_json),
+        tempfile.TemporaryDirectory(prefix="ordsim-", ignore_cleanup_errors=True) as scratch,
+    ):
         directory = Path(scratch)
         known = options.roots(root)
         try:
+            require_local(x, y, known)
             sources = {name: locate(text, name, known, directory / "imported") for name, text in (("x", x), ("y", y))}
         except ValueError as error:
             raise CommandError(str(error)) from None
         sides = {name: source.reference | extra for name, source in sources.items()}
+        checking.require_valid(sides | request)
+        names = {name: text for name, text in (("x", x), ("y", y)) if Path(text).exists()}
+
+        def show(found: Results) -> None:
+            jobs.show(found, as_json, names)
+            sys.stdout.flush()  # who reads it must not wait for the service to end
+
         with _termination_as_exit():
-            found = _on_private_service(directory, known, sources, sides | request, workers)
-    jobs.show(found, as_json, {name: text for name, text in (("x", x), ("y", y)) if Path(text).exists()})
-
-
-def _on_service(client: Client, request: dict[str, Any]) -> Results:
-    status = client.submit(**request)
-    job = status["jobID"]
-    try:
-        final = watching.watch(client, status)
-    except KeyboardInterrupt:
-        tell(f"\nThe job goes on. Watch it again: ordsim watch {job}   Stop it: ordsim cancel {job}")
-        raise typer.Exit(INTERRUPTED) from None
-    watching.require_success(final)
-    return client.results(job)
+            _on_private_service(directory, known, sources, sides | request, workers, show)
 
 
 def _on_private_service(
@@ -95,29 +93,34 @@ def _on_private_service(
     sources: dict[str, Source],
     request: dict[str, Any],
     workers: int | None,
-) -> Results:
+    show: Callable[[Results], None],
+) -> None:
+    """Start a service, compare, show what was found, and only then end the service."""
     made = dict(source.root for source in sources.values() if source.root is not None)
     for source in sources.values():
         if source.npy is not None and source.root is not None:
             source.root[1].mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True, highlight=False, markup=False)
+    console.print(f"starting {STARTING}", soft_wrap=True)
+    shown = False
     try:
         with PrivateService(directory / "state", {**known, **made}, workers) as service:
             # While the service starts.
             for source in sources.values():
                 if source.npy is not None:
                     _import(source, made, console)
-            with console.status("starting a private service") if console.is_terminal else _nothing():
+            with console.status("waiting until it is ready") if console.is_terminal else _nothing():
                 client = service.connect()
             with client:
                 status = client.submit(**request)
                 final = watching.watch(client, status, outage=0)
                 watching.require_success(final)
-                return client.results(status["jobID"])
+                show(client.results(status["jobID"]))
+                shown = True
     except PrivateServiceError as error:
         raise CommandError(str(error), JOB_FAILED) from None
     except KeyboardInterrupt:
-        tell("\nCancelled: the comparison ended with its private service.")
+        tell("\nInterrupted." if shown else "\nCancelled: the comparison ended with its private service.")
         raise typer.Exit(INTERRUPTED) from None
 
 

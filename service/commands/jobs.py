@@ -1,6 +1,5 @@
 """`submit`, `watch`, `results`, `list` and `cancel`: jobs of a service that runs somewhere."""
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +7,7 @@ import typer
 from service.answers import Results, ServiceError
 from service.client import DEFAULT_URL, FINAL, Client
 from service.commands import options, watching
-from service.commands.outcome import INTERRUPTED, tell
+from service.commands.outcome import print_json, problems_as_json, tell
 from service.listing import print_jobs
 from service.report import print_report
 
@@ -51,19 +50,13 @@ def watch(job: options.Job, url: options.Url = DEFAULT_URL) -> None:
 
 def follow(client: Client, status: dict[str, Any]) -> None:
     """Watch a job; an interruption leaves it alone and says so."""
-    job = status["jobID"]
-    try:
-        final = watching.watch(client, status)
-    except KeyboardInterrupt:
-        tell(f"\nThe job goes on. Watch it again: ordsim watch {job}   Stop it: ordsim cancel {job}")
-        raise typer.Exit(INTERRUPTED) from None
-    watching.require_success(final)
-    tell(f"Done. See what it found: ordsim results {job}")
+    watching.watch_or_leave(client, status)
+    tell(f"Done. See what it found: ordsim results {status['jobID']}{options.at(client.url)}")
 
 
 def results(job: options.Job, as_json: options.AsJson = False, url: options.Url = DEFAULT_URL) -> None:
     """Print the report of a successful job."""
-    with options.connect(url) as client:
+    with problems_as_json(as_json), options.connect(url) as client:
         try:
             found = client.results(job)
         except ServiceError:
@@ -78,7 +71,7 @@ def results(job: options.Job, as_json: options.AsJson = False, url: options.Url 
 def show(found: Results, as_json: bool, names: dict[str, str] | None = None) -> None:
     """Print results as a report or as JSON."""
     if as_json:
-        print(json.dumps(found.json, indent=2, ensure_ascii=False))
+        print_json(found.json)
         return
     print_report(found, names)
 
@@ -95,12 +88,12 @@ def list_jobs(
 ) -> None:
     """List jobs, the newest first."""
     filters = {name: wanted for name, wanted in (("status", status), ("label", label)) if wanted}
-    with options.connect(url) as client:
-        found = client.jobs(limit=limit, **filters)
+    with problems_as_json(as_json), options.connect(url) as client:
+        found = client.jobs_document(limit=limit, **filters)
     if as_json:
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
-    print_jobs(found)
+    print_jobs(found["jobs"])
 
 
 def cancel(job: options.Job, url: options.Url = DEFAULT_URL) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,11 +13,17 @@ from service.client import DEFAULT_URL, Client, reference
 
 DEFAULT_MEASURES = ("tsi:exact", "qsi:sampled,epsilon=0.001,delta=0.01")
 KEY_VARIABLE = "ORDSIM_API_KEY"
+URL_VARIABLE = "ORDSIM_URL"
 ROOTS_VARIABLE = "ORDSIM_ROOTS"
 
-Url = Annotated[str, typer.Option("--url", envvar="ORDSIM_URL", metavar="URL", help="Address of the service.")]
+Url = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, metavar="URL", help="Address of the service.")]
 Job = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the service's JSON instead.")]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print the service's JSON document instead; of a refusal or failure, its problem document."
+    ),
+]
 Measure = Annotated[
     list[str] | None,
     typer.Option(
@@ -75,6 +82,11 @@ Workers = Annotated[
 def connect(url: str = DEFAULT_URL) -> Client:
     """Make a client with the API key of the environment."""
     return Client(url, key=os.environ.get(KEY_VARIABLE) or None)
+
+
+def at(url: str) -> str:
+    """What a command in a hint needs to reach the same service: nothing if it would find it by itself."""
+    return "" if url == DEFAULT_URL and not os.environ.get(URL_VARIABLE) else f" --url {shlex.quote(url)}"
 
 
 def measure(text: str) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """How commands end: exit codes, and errors in one or two lines."""
 
 import io
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -19,19 +21,48 @@ UNREACHABLE = 3
 INTERRUPTED = 130
 SERVER_ERRORS = 500
 MOST_FAULTS = 5
+ECHO_WORDS = 3
+"""A detail that begins with as many words of its title says the same again."""
 
 
 class CommandError(Exception):
-    """A command cannot go on; says why, and with which code it ends."""
+    """A command cannot go on; says why, with which code it ends, and the service's problem if that is the reason."""
 
-    def __init__(self, message: str, code: int = REFUSED) -> None:
+    def __init__(self, message: str, code: int = REFUSED, problem: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.problem = problem
 
 
 def tell(message: str) -> None:
     """Print to standard error."""
     print(message, file=sys.stderr, flush=True)
+
+
+def print_json(document: Any) -> None:
+    """Print a document to standard output."""
+    print(json.dumps(document, indent=2, ensure_ascii=False), flush=True)
+
+
+@contextmanager
+def problems_as_json(wanted: bool) -> Iterator[None]:
+    """Print the problem document too when a command cannot go on: who asked for JSON reads standard output."""
+    try:
+        yield
+    except (CommandError, ServiceError, ServiceUnreachable, ProblemError) as error:
+        if wanted:
+            print_json(_document(error))
+        raise
+
+
+def _document(error: Exception) -> dict[str, Any]:
+    """What stands for an error: the service's problem, or one in the same form."""
+    if isinstance(error, ServiceError) or (isinstance(error, CommandError) and error.problem):
+        return dict(error.problem or {})
+    if isinstance(error, ProblemError):
+        return {"type": f"/problems/{error.slug}", "title": "The command was refused", "detail": error.detail}
+    title = "The service cannot be reached" if isinstance(error, ServiceUnreachable) else "The command cannot go on"
+    return {"type": "about:blank", "title": title, "detail": str(error)}
 
 
 def run(application: Callable[..., Any]) -> int:
@@ -72,7 +103,10 @@ def run(application: Callable[..., Any]) -> int:
 
 def problem(error: ServiceError) -> str:
     """Say in one line what went wrong, and in one more for each fault of the request."""
-    head = f"{error.title}: {error.detail}" if error.detail else error.title
+    head = ": ".join(said for said in (error.title, error.detail) if said)
+    opening = error.title.split()[:ECHO_WORDS]
+    if len(opening) == ECHO_WORDS and error.detail.split()[:ECHO_WORDS] == opening:
+        head = error.detail
     lines = [f"{head} ({error.slug})"]
     if error.status >= SERVER_ERRORS and error.request_id:
         lines[0] += f" [request {error.request_id}]"

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import typer
 from rich.console import Console
 
 from service.answers import ServiceError
 from service.client import Client
-from service.commands.outcome import JOB_FAILED, CommandError, problem
+from service.commands import options
+from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, problem, tell
 from service.progress import JobProgress
 
 
@@ -16,6 +18,19 @@ def watch(client: Client, status: dict[str, Any], outage: float = 30.0) -> dict[
     with JobProgress(console) as progress:
         progress.update(status)
         return client.wait(status["jobID"], progress=progress.update, outage=outage)
+
+
+def watch_or_leave(client: Client, status: dict[str, Any]) -> dict[str, Any]:
+    """Watch a job to its end and require its success; an interruption leaves it alone and says so."""
+    job = status["jobID"]
+    try:
+        final = watch(client, status)
+    except KeyboardInterrupt:
+        at = options.at(client.url)
+        tell(f"\nThe job goes on. Watch it again: ordsim watch {job}{at}   Stop it: ordsim cancel {job}{at}")
+        raise typer.Exit(INTERRUPTED) from None
+    require_success(final)
+    return final
 
 
 def require_success(status: dict[str, Any]) -> None:
@@ -31,6 +46,6 @@ def require_success(status: dict[str, Any]) -> None:
     exception = status.get("exception")
     if status["status"] == "failed" and exception:
         error = ServiceError(exception, int(exception.get("status", 500)))
-        raise CommandError(f"job {status['jobID']} failed. {problem(error)}", JOB_FAILED)
+        raise CommandError(f"job {status['jobID']} failed. {problem(error)}", JOB_FAILED, exception)
     reason = status.get("message") or "no reason was given"
     raise CommandError(f"job {status['jobID']} is {status['status']}: {reason}", JOB_FAILED)

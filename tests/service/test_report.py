@@ -484,11 +484,31 @@ def test_the_list_of_jobs() -> None:
     )
     text = flat(stream.getvalue())
     assert "running 25.0%" in text
-    assert "lab:a tsi:exact [red]e12 lab:b" in text
-    assert "k failed" in text
+    for word in ("tsi:exact", "[red]e12", "lab:a lab:b", "k failed"):
+        assert word in text
     empty = io.StringIO()
     listing.print_jobs([], empty)
     assert empty.getvalue() == "There are no jobs.\n"
+
+
+def test_the_list_of_jobs_is_readable_in_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    measures = [{"measure": "tsi", "method": "exact"}, {"measure": "qsi", "method": "sampled"}]
+    request = {
+        "x": {"root": "lab", "path": "minilm/layer6"},
+        "y": {"root": "lab", "path": "p" * 60},
+        "measures": measures,
+        "label": "a label of several words",
+    }
+    identifier = "0123456789abcdef" * 2
+    listed = {**running(1_000_000_000), "jobID": identifier, "created": "2026-01-01T10:00:00Z", "request": request}
+    stream = io.StringIO()
+    listing.print_jobs([listed], stream)
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    for word in (identifier, "lab:minilm/layer6", "running 25.0%", "2026-01-01", "tsi:exact", "qsi:sampled", "several"):
+        assert any(word in line for line in lines), (word, lines)
+    assert len(lines) <= 6
 
 
 @pytest.mark.parametrize(
