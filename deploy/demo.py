@@ -69,7 +69,7 @@ def demonstrate(directory: Path, console: Console) -> None:
         said = f"Row {worst} is seen most differently in x and y: its own TSI is {per_anchor[worst]:.4f}."
         console.print(f"\n  {said}\n")
         sys.stdout.flush()
-    console.print("stopped     the service and its workers; nothing stays behind")
+    console.print("stopped     the service and its workers")
 
 
 def main() -> int:

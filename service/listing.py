@@ -16,27 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
 
-LABEL_WIDTH = 6
 STYLES = {"successful": "green", "failed": "red", "dismissed": "dim", "running": "cyan"}
 
 
 def print_jobs(jobs: Sequence[Mapping[str, Any]], stream: IO[str] | None = None) -> None:
-    """Print a few lines a job: its id above what is compared; state, age, measures and label beside them."""
+    """Print a few lines a job: its id above x, y and its label; state, age and measures beside them."""
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
     if not jobs:
         console.print("There are no jobs.")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     # An id is copied, so it is never broken; names stand below it, because beside it a usual terminal has no room.
-    table.add_column("job, x and y", overflow="fold", min_width=max(len(str(job["jobID"])) for job in jobs))
+    table.add_column("job: x, y, label", overflow="fold", min_width=max(len(str(job["jobID"])) for job in jobs))
     table.add_column("state", no_wrap=True)
     table.add_column("submitted", no_wrap=True)
     table.add_column("measures", no_wrap=True)
-    labelled = any(_label(job) for job in jobs)
-    if labelled:
-        table.add_column("label", overflow="fold", min_width=LABEL_WIDTH)
     for job in jobs:
-        table.add_row(*_cells(job)[: len(table.columns)])
+        table.add_row(*_cells(job))
     console.print(table)
 
 
@@ -48,17 +44,15 @@ def _cells(job: Mapping[str, Any]) -> list[Text]:
         ":".join(str(measure[key]) for key in ("measure", "method") if measure.get(key))
         for measure in request.get("measures", ())
     ]
+    below = [_side(request.get(name) or {}) for name in ("x", "y")]
+    if label := job.get("label") or request.get("label"):
+        below.append(str(label))
     return [
-        Text("\n".join([str(job["jobID"]), *(f"  {_side(request.get(name) or {})}" for name in ("x", "y"))])),
+        Text("\n  ".join([str(job["jobID"]), *below])),
         Text(shown, style=STYLES.get(state, "default")),
         Text(age(str(job.get("created") or ""), datetime.now(UTC))),
         Text("\n".join(measures)),
-        Text(_label(job)),
     ]
-
-
-def _label(job: Mapping[str, Any]) -> str:
-    return str(job.get("label") or (job.get("request") or {}).get("label") or "")
 
 
 def _side(side: Mapping[str, Any]) -> str:

@@ -58,9 +58,9 @@ def compare(
     )
     extra = {} if distance is None else {"distance": distance}
     if url is not None:
-        sides = {name: options.array(text) | extra for name, text in (("x", x), ("y", y))}
+        request |= {name: options.array(text) | extra for name, text in (("x", x), ("y", y))}
         with problems_as_json(as_json), options.connect(url) as client:
-            status = watching.watch_or_leave(client, client.submit(**sides, **request))
+            status = watching.watch_or_leave(client, client.submit(**request))
             found = client.results(status["jobID"])
         jobs.show(found, as_json)
         return

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ordsim_core import triplets
+from ordsim_core import facts, lattice, triplets
 from ordsim_core.comparisons import keys_of, pair_key
 from ordsim_core.distances import Distance, Exactness, block_keys, exactness_of, prepare
 from ordsim_core.errors import DataError, NonFiniteError, NotRepresentableError, RangeTooWideError, ZeroVectorError
@@ -217,3 +217,53 @@ def test_exact_order_under_cosine_keeps_all_fractions_apart() -> None:
         in_keys = -keys.ravel()[one] < -keys.ravel()[other]
         assert (left < right) == in_keys
         assert (left == right) == (keys.ravel()[one] == keys.ravel()[other])
+
+
+class GaveUpError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e300], ids=["as it is", "scaled"])
+@pytest.mark.parametrize("distance", list(Distance))
+def test_every_step_over_a_large_array_can_be_given_up(
+    distance: Distance, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(3).standard_normal((40, 5)) * scale
+    whole = prepare(values, distance)
+    monkeypatch.setattr(lattice, "_BLOCK_VALUES", 20)
+    monkeypatch.setattr(facts, "_BLOCK_VALUES", 20)
+    passed = 0
+
+    def counting() -> None:
+        nonlocal passed
+        passed += 1
+
+    def passes(function: Any, *arguments: Any) -> float:
+        nonlocal passed
+        passed = 0
+        function(*arguments, counting)
+        return passed / 10  # blocks
+
+    assert passes(exactness_of, values) == 1
+    assert passes(facts.constant_columns, np.zeros((40, 5))) == 1
+    assert passes(facts.distinct_rows, values) == 1
+    # Looking, converting, scaling where it is needed, and transposing.
+    scaled = distance is Distance.COSINE or scale > 1
+    assert passes(prepare, values, distance) == (4 if scaled else 3)
+    calls = passed
+    for last in range(calls):
+        left = last
+
+        def giving_up() -> None:
+            nonlocal left
+            if left == 0:
+                raise GaveUpError
+            left -= 1
+
+        with pytest.raises(GaveUpError):
+            prepare(values, distance, giving_up)
+    in_blocks = prepare(values, distance)
+    for field in ("values", "transposed", "squared_norms"):
+        assert getattr(in_blocks, field).tobytes() == getattr(whole, field).tobytes()
+        assert not getattr(in_blocks, field).flags.writeable
+    assert in_blocks.exact_order is whole.exact_order

@@ -65,6 +65,60 @@ def test_clopper_pearson_with_many_samples_and_few_disagreements(comparisons: in
             assert mirror.high == pytest.approx(1 - interval.low, rel=1e-6, abs=1e-13)
 
 
+@pytest.mark.parametrize("confidence", [0.95, 0.99, 1 - 1e-9])
+@pytest.mark.parametrize("comparisons", [10**6, 10**9, 10**12])
+@pytest.mark.parametrize("score", [0.5, 0.9, 0.999, 0.999999, 0.1, 0.001])
+def test_clopper_pearson_with_many_samples(score: float, comparisons: int, confidence: float) -> None:
+    agreeing = round(comparisons * score)
+    interval = intervals.clopper_pearson(counts(agreeing, comparisons), confidence)
+    with localcontext(prec=60):
+        tail = (1 - Decimal(confidence)) / 2
+        for successes, bound in (
+            (agreeing, Decimal(interval.low)),
+            (comparisons - agreeing, 1 - Decimal(interval.high)),
+        ):
+            assert _upper_tail(successes, comparisons, bound) <= tail
+            # A millionth of the distance is given away at most, or what float64 cannot tell apart.
+            slack = (Decimal(successes) / comparisons - bound) / 10**6 + Decimal(2) ** -52
+            assert _upper_tail(successes, comparisons, bound + slack) > tail
+
+
+def test_bounds_are_not_given_where_they_were_not_verified() -> None:
+    with pytest.raises(ValueError, match="up to"):
+        intervals.clopper_pearson(counts(10**13, 2 * 10**13), 0.99)
+
+
+def _upper_tail(successes: int, trials: int, probability: Decimal) -> Decimal:
+    """Probability of so many successes or more: the first term in 60 digits, the others by their ratios."""
+    failures = trials - successes
+    first = (
+        _log_factorial(trials)
+        - _log_factorial(successes)
+        - _log_factorial(failures)
+        + successes * probability.ln()
+        + failures * (1 - probability).ln()
+    ).exp()
+    terms = min(failures, 12 * math.isqrt(int(trials * probability * (1 - probability))) + 200)
+    odds = np.longdouble(str(probability / (1 - probability)))
+    places = np.arange(terms, dtype=np.longdouble)
+    ratios = (np.longdouble(failures) - places) / (np.longdouble(successes + 1) + places) * odds
+    return first * (1 + Decimal(float(np.cumprod(ratios).sum())))
+
+
+def _log_factorial(number: int) -> Decimal:
+    """Stirling's series, whose first term that is left out is below 10^-25 from 500 on."""
+    if number < 500:
+        return Decimal(math.factorial(number)).ln()
+    n = Decimal(number)
+    pi = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
+    bernoulli = (Fraction(1, 6), Fraction(-1, 30), Fraction(1, 42), Fraction(-1, 30), Fraction(5, 66))
+    series = sum(
+        Decimal(number.numerator) / number.denominator / (2 * k * (2 * k - 1)) / n ** (2 * k - 1)
+        for k, number in enumerate(bernoulli, 1)
+    )
+    return n * n.ln() - n + (2 * pi * n).ln() / 2 + series
+
+
 def _few_failures(failures: int, trials: int, probability: Decimal) -> Decimal:
     """Probability of at most this many failures, successes having this probability."""
     return sum(math.comb(trials, k) * (1 - probability) ** k * probability ** (trials - k) for k in range(failures + 1))

@@ -24,10 +24,11 @@ import typer
 import zarr
 
 import service
-from service.answers import ServiceError
+from service.answers import Results, ServiceError
 from service.commands import options
 from service.commands.application import application
-from service.commands.outcome import problem, run
+from service.commands.outcome import CommandError, problem, run
+from service.commands.watching import require_success
 from service.local import locate
 from service.private import PrivateService, PrivateServiceError
 
@@ -121,6 +122,7 @@ def test_version_and_help(ordsim: Callable[..., Outcome]) -> None:
         (["submit", "a:b", "b:c", "--measure", "tsi:sampled,samples"], ["OPTION=VALUE"]),
         (["submit", "a:b", "b:c", "--rows", "5"], ["START:STOP"]),
         (["compare", "missing.npy", "b.npy"], ["missing.npy", "no such file"]),
+        (["compare", "lab:a", "lab:b"], ["lab:a", "no such file", "--url http://127.0.0.1:8000", "--root lab=DIR"]),
         (["compare", "a:b", "c:d", "--root", "a"], ["NAME=DIR"]),
         (["import", "missing.npy", "lab:x"], ["missing.npy"]),
         (["serve", "--port", "99999"], ["port"]),
@@ -227,6 +229,41 @@ def test_a_problem_in_lines() -> None:
     assert problem(ServiceError({**members, "requestID": "r"}, 500)).endswith("[request r]")
 
 
+@pytest.mark.parametrize(
+    ("title", "detail", "line"),
+    [
+        ("There is no such job", "There is no such job here.", "There is no such job here. (s)"),
+        ("There is no such data root", "There is no data root 'a'.", "There is no data root 'a'. (s)"),
+        ("The results are gone", "The job was dismissed.", "The results are gone: The job was dismissed. (s)"),
+        ("Not valid", "Not valid at all.", "Not valid: Not valid at all. (s)"),
+        ("Not valid", "", "Not valid (s)"),
+    ],
+)
+def test_a_problem_is_said_once(title: str, detail: str, line: str) -> None:
+    assert problem(ServiceError({"type": "/problems/s", "title": title, "detail": detail}, 404)) == line
+
+
+def test_hints_name_the_service_unless_it_is_found_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ORDSIM_URL", raising=False)
+    assert options.at("http://127.0.0.1:8000") == ""
+    assert options.at("http://lab:1") == " --url http://lab:1"
+    monkeypatch.setenv("ORDSIM_URL", "http://lab:1")
+    assert options.at("http://127.0.0.1:8000") == " --url http://127.0.0.1:8000"
+
+
+def test_a_failure_is_json_too_where_json_was_asked_for(ordsim: Callable[..., Outcome], tmp_path: Path) -> None:
+    done = ordsim("list", "--json", "--url", UNREACHABLE)
+    assert done.returncode == 3
+    assert "nothing listens there" in json.loads(done.stdout)["detail"]
+    assert "nothing listens there" in done.stderr
+    done = ordsim("compare", tmp_path / "a.npy", tmp_path / "b.npy", "--json")
+    assert done.returncode == 2
+    assert "no such file" in json.loads(done.stdout)["detail"]
+    with pytest.raises(CommandError) as failed:
+        require_success({"jobID": "j", "status": "failed", "exception": {"type": "/problems/corrupt-data"}})
+    assert failed.value.problem == {"type": "/problems/corrupt-data"}
+
+
 # Against the session's service
 
 
@@ -251,7 +288,7 @@ def test_compare_passes_every_option_on(ordsim: Callable[..., Outcome], url: str
     assert results["provenance"]["seed"] == 4
     assert results["results"][0]["counts"]["comparisons"] == "300"
     assert results["results"][0]["intervals"]["sampling"]["confidence"] == 0.9
-    listed = json.loads(ordsim("list", "--url", url, "--label", "mine", "--json").stdout)
+    listed = json.loads(ordsim("list", "--url", url, "--label", "mine", "--json").stdout)["jobs"]
     assert [job["jobID"] for job in listed] == [results["jobID"]]
 
 
@@ -321,9 +358,11 @@ def test_an_interrupted_watch_leaves_the_job_alone(ordsim: Callable[..., Outcome
     watching.send_signal(signal.SIGINT)
     _, rest = watching.communicate(timeout=30)
     assert watching.returncode == 130
-    assert f"ordsim watch {job}" in rest
+    assert f"ordsim watch {job} --url {url} " in rest
     assert "Traceback" not in rest
-    (status,) = (told for told in json.loads(ordsim("list", "--json", ORDSIM_URL=url).stdout) if told["jobID"] == job)
+    document = json.loads(ordsim("list", "--json", ORDSIM_URL=url).stdout)
+    assert {link["rel"] for link in document["links"]} >= {"self"}
+    (status,) = (told for told in document["jobs"] if told["jobID"] == job)
     assert status["status"] in ("accepted", "running")
     assert ordsim("cancel", job, ORDSIM_URL=url).returncode == 0
 
@@ -416,6 +455,80 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
 
     monkeypatch.setattr(PrivateService, "stop", noted)
     return codes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pointer", "words"),
+    [
+        (["--measure", "tsy:exact"], "/measures/0/measure", "'tsy' is not supported; supported: "),
+        (["--measure", "qsi:sampled"], "/measures/0", "samples"),
+        (["--distance", "taxicab", "--measure", "tsi:exact"], None, "2 things are wrong"),
+    ],
+)
+def test_a_wrong_request_is_refused_before_a_private_service_starts(
+    ordsim: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+    pointer: str | None,
+    words: str,
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(PrivateService, "start", started.append)
+    files = [save(tmp_path / name, np.eye(3)) for name in ("a.npy", "b.npy")]
+    check_error(ordsim("compare", *files, *arguments), 2, words, "invalid-request")
+    refused = ordsim("compare", *files, *arguments, "--json")
+    assert refused.returncode == 2
+    assert words in refused.stderr
+    document = json.loads(refused.stdout)
+    assert (document["type"], document["status"]) == ("/problems/invalid-request", 422)
+    assert words in document["detail"]
+    if pointer is not None:
+        assert [fault["pointer"] for fault in document["errors"]] == [pointer]
+    assert started == []
+
+
+class Answering:
+    """A client whose job is done at once."""
+
+    def __enter__(self) -> Answering:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(self, **_: Any) -> dict[str, Any]:
+        return {"jobID": "j", "status": "accepted"}
+
+    def wait(self, job: str, **_: Any) -> dict[str, Any]:
+        return {"jobID": job, "status": "successful"}
+
+    def results(self, job: str) -> Results:
+        return Results({"jobID": job, "results": []})
+
+
+def test_the_results_are_printed_before_the_private_service_ends(
+    ordsim: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    printed: list[str] = []
+
+    def connect(_: PrivateService) -> Answering:
+        said = capsys.readouterr()
+        printed.extend((said.out, said.err))
+        return Answering()
+
+    monkeypatch.setattr(PrivateService, "start", lambda _: None)
+    monkeypatch.setattr(PrivateService, "connect", connect)
+    monkeypatch.setattr(PrivateService, "stop", lambda _: printed.append(capsys.readouterr().out))
+    files = [save(tmp_path / name, np.eye(3)) for name in ("a.npy", "b.npy")]
+    assert ordsim("compare", *files, "--json").returncode == 0
+    before, said, report = printed
+    assert before == ""
+    assert said.startswith("starting a service with its workers")
+    assert json.loads(report)["jobID"] == "j"
 
 
 def test_compare_on_a_private_service_leaves_nothing_behind(

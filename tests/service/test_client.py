@@ -230,6 +230,10 @@ def test_jobs_follow_the_pages_up_to_the_limit() -> None:
     client = Client("http://service", transport=httpx2.MockTransport(answer))
     assert [job["jobID"] for job in client.jobs(status="failed")] == ["a", "b", "c", "d"]
     assert [job["jobID"] for job in client.jobs(limit=3, status="failed")] == ["a", "b", "c"]
+    document = client.jobs_document(limit=2, status="failed")
+    assert [job["jobID"] for job in document["jobs"]] == ["a", "b"]
+    assert [link["rel"] for link in document["links"]] == ["next"]
+    assert client.jobs_document(limit=4, status="failed")["links"] == []  # the last page has none
 
 
 # Against the real service

@@ -506,7 +506,15 @@ def test_the_list_of_jobs_is_readable_in_80_columns(monkeypatch: pytest.MonkeyPa
     listing.print_jobs([listed], stream)
     lines = stream.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
-    for word in (identifier, "lab:minilm/layer6", "running 25.0%", "2026-01-01", "tsi:exact", "qsi:sampled", "several"):
+    for word in (
+        identifier,
+        "lab:minilm/layer6",
+        "running 25.0%",
+        "2026-01-01",
+        "tsi:exact",
+        "qsi:sampled",
+        "of several words",
+    ):
         assert any(word in line for line in lines), (word, lines)
     assert len(lines) <= 6
 

@@ -166,6 +166,32 @@ async def test_readiness_tells_why_not(tmp_path: Path) -> None:
     assert await cluster.readiness() == ["the cluster is not running"]
 
 
+async def test_a_stopped_worker_is_a_reason_and_not_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state") as cluster:
+        await cluster.wait_for_workers()
+        monkeypatch.setattr("workers.cluster.ANSWER_SECONDS", 0.3)
+        (pid,) = (await cluster.client.run(os.getpid)).values()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(20):
+                assert await cluster.readiness() == ["not all of 1 workers answered within 0.3 s"]
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        monkeypatch.setattr("workers.cluster.ANSWER_SECONDS", 30.0)
+        assert await cluster.readiness() == []
+
+
+async def test_a_scheduler_that_is_busy_is_a_reason_too(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never_answering() -> dict[str, int]:
+        await asyncio.Event().wait()
+        return {}
+
+    monkeypatch.setattr("workers.cluster.ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(cluster, "worker_threads", never_answering)
+    async with asyncio.timeout(20):
+        assert await cluster.readiness() == ["the scheduler does not answer (TimeoutError)"]
+
+
 async def test_a_worker_that_is_long_in_coming_back_is_not_given_up(tmp_path: Path) -> None:
     with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}):  # less than any worker takes
         async with Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state") as cluster:

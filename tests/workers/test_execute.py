@@ -101,6 +101,33 @@ async def test_an_endless_iterator_is_taken_no_further_than_the_bound() -> None:
     assert in_flight <= 5
 
 
+async def test_the_bound_follows_a_cluster_that_grows_and_shrinks() -> None:
+    room = 1
+    in_flight = 0
+    most = 0
+
+    async def submit(number: int) -> int:
+        nonlocal in_flight, most
+        in_flight += 1
+        most = max(most, in_flight)
+        await asyncio.sleep(0)
+        in_flight -= 1
+        return number
+
+    results = bounded_map(submit, itertools.count(), limit=lambda: room)
+    seen = []
+    for now in (1, 4, 2, 0):
+        room = now
+        for settling in (True, False):
+            for _ in range(20):
+                await anext(results)
+            if settling:
+                most = 0
+        seen.append(most)
+    await results.aclose()
+    assert seen == [1, 4, 2, 1]  # without any worker, one item waits for the first
+
+
 async def test_everything_comes_once() -> None:
     async def submit(number: int) -> int:
         return -number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import zarr
 from zarr_cases import BASE
 
 from workers.errors import ProblemError
-from workers.identifiers import check_identifiers, read_identifiers
+from workers.identifiers import check_identifiers, check_metadata, read_identifiers
 from workers.references import Reference, RowRange
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ def write_texts(lab: Lab, path: str, zarr_format: Any, texts: list[str] | None =
 
 def read(lab: Lab, path: str, rows: tuple[int, int] | None = None, name: str = "x") -> np.ndarray:
     return read_identifiers(lab.roots, Reference("lab", path, RowRange(*rows) if rows else None), name)
+
+
+def judge(lab: Lab, path: str, rows: int, wanted: tuple[int, int] | None = None) -> None:
+    """Check what metadata alone shows."""
+    check_metadata(lab.roots, Reference("lab", path, RowRange(*wanted) if wanted else None), "y", rows)
 
 
 def problem(lab: Lab, path: str, rows: tuple[int, int] | None = None) -> ProblemError:
@@ -70,6 +76,7 @@ def test_strings_are_read(lab: Lab, zarr_format: int) -> None:
     )
     write_texts(lab, "any length", zarr_format)
     for path in ("fixed", "bytes", "any length"):
+        judge(lab, path, len(NAMES))
         assert read(lab, path).tolist() == NAMES
         assert read(lab, path, (2, 5)).tolist() == NAMES[2:5]
     check_identifiers(read(lab, "fixed"), read(lab, "any length"))
@@ -101,6 +108,28 @@ def test_rows_without_identifiers(lab: Lab, rows: tuple[int, int]) -> None:
     found = problem(lab, "ids", rows)
     assert found.slug == "misaligned-ids"
     assert "has 6 identifiers" in found.detail
+
+
+def test_metadata_is_enough_to_refuse(lab: Lab) -> None:
+    for name, values in (("ids", np.arange(1, 7)), ("matrix", np.ones((6, 1), int)), ("floats", np.ones(6))):
+        for entry in lab.write(name, values).iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+    judge(lab, "ids", 6)
+    judge(lab, "ids", 3, (2, 5))
+    cases = [
+        ("matrix", 6, None, "misaligned-ids", "must be 1-D"),
+        ("floats", 6, None, "unsupported-dtype", "dtype float64"),
+        ("ids", 7, None, "misaligned-ids", "has 6 identifiers for the 7 rows of y"),
+        ("ids", 5, None, "misaligned-ids", "has 6 identifiers for the 5 rows of y"),
+        ("ids", 3, (4, 7), "misaligned-ids", "has 6 identifiers, but rows 4 to 7"),
+        ("none", 6, None, "unknown-array", "ids of y (lab:none)"),
+    ]
+    for path, rows, wanted, slug, says in cases:
+        with pytest.raises(ProblemError) as caught:
+            judge(lab, path, rows, wanted)
+        assert (caught.value.slug, caught.value.pointer) == (slug, "/ids/y/path")
+        assert says in caught.value.detail
 
 
 def test_absent_chunks_are_never_identifiers(lab: Lab) -> None:

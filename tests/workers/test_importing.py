@@ -190,6 +190,89 @@ def test_a_name_that_is_too_long_is_said(lab: Lab, tmp_path: Path) -> None:
     assert (found.slug, found.origin) == ("storage-unavailable", "system")
 
 
+def failing_renames(monkeypatch: pytest.MonkeyPatch, *failures: int) -> None:
+    """Let some renames fail, counted from 1."""
+    rename = Path.rename
+    calls = 0
+
+    def counting(self: Path, target: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls in failures:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(self))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", counting)
+
+
+@pytest.mark.parametrize("failure", [1, 2])
+def test_an_array_is_not_lost_when_its_replacement_fails(
+    lab: Lab, tmp_path: Path, failure: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.write("x", BASE)
+    with monkeypatch.context() as patch:
+        failing_renames(patch, failure)
+        found = problem(lab, save(tmp_path, BASE + 1), overwrite=True)
+    assert (found.slug, found.origin) == ("storage-unavailable", "system")
+    assert names(lab.directory) == ["x"]
+    assert (lab.staged("x") == BASE).all()
+
+
+def test_an_array_that_could_not_be_put_back_is_put_back_by_the_next_import(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.write("x", BASE)
+    source = save(tmp_path, BASE + 1)
+    with monkeypatch.context() as patch:
+        failing_renames(patch, 2, 3)
+        with pytest.raises(ProblemError, match="storage-unavailable"):
+            import_npy(source, lab.roots, "lab", "x", overwrite=True)
+    assert references.list_arrays(lab.roots, "lab") == []
+    with pytest.raises(ProblemError, match="lab:x is taken"):
+        import_npy(source, lab.roots, "lab", "x")
+    assert names(lab.directory) == ["x"]
+    assert (lab.staged("x") == BASE).all()
+
+
+def test_one_import_at_a_time_makes_an_array(lab: Lab, tmp_path: Path) -> None:
+    source = save(tmp_path, BASE)
+    refused: list[ProblemError] = []
+
+    def meanwhile(done: int, total: int) -> None:
+        with pytest.raises(ProblemError) as caught:
+            import_npy(source, lab.roots, "lab", "x", overwrite=True)
+        refused.append(caught.value)
+
+    import_npy(source, lab.roots, "lab", "x", progress=meanwhile)
+    assert [problem.slug for problem in refused] == ["invalid-request"]
+    assert "Another import" in refused[0].detail
+    assert (lab.staged("x") == BASE).all()
+
+
+def test_an_array_is_on_the_disk_before_it_has_its_name(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[int] = set()
+    sync, rename = os.fsync, Path.rename
+    renamed = 0
+
+    def recording(descriptor: int) -> None:
+        synced.add(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    def checking(self: Path, target: Any) -> Any:
+        nonlocal renamed
+        renamed += 1
+        assert {path.stat().st_ino for path in (self, *self.rglob("*"))} <= synced
+        return rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", recording)
+    monkeypatch.setattr(Path, "rename", checking)
+    import_npy(save(tmp_path, BASE), lab.roots, "lab", "x")
+    assert renamed == 1
+    assert lab.directory.stat().st_ino in synced
+
+
 class StoppedError(Exception):
     pass
 
@@ -250,4 +333,5 @@ def test_a_killed_import_is_not_listed_and_can_be_done_again(lab: Lab, tmp_path:
     assert references.list_arrays(lab.roots, "lab") == []
     import_npy(source, lab.roots, "lab", "x")
     assert [array.path for array in references.list_arrays(lab.roots, "lab")] == ["x"]
+    assert names(lab.directory) == ["x"]  # what the other left is gone
     assert (lab.staged("x") == BASE).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from functools import reduce
 from itertools import combinations
 from math import comb
@@ -12,11 +13,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from ordsim_core import concordance, sampling
 from ordsim_core.counts import AgreementCounts, quadruplet_population, triplet_population
 from ordsim_core.distances import Distance, prepare
 from workers.cancellation import ShardCancelled
 from workers.measures import cutting, registry
-from workers.measures.protocol import Pair, PairFacts, PairShape
+from workers.measures.protocol import Measure, Pair, PairFacts, PairShape
 from workers.measures.qsi_sampled import QsiSampledOptions
 from workers.measures.sampled import SAMPLES_LIMIT
 from workers.measures.tsi_exact import TsiExactOptions
@@ -251,3 +253,23 @@ def test_too_few_rows_leave_nothing_to_do() -> None:
     for rows in (0, 1, 2):
         shards = registry.find("tsi", "exact").shards(PairShape(rows, 2, 2), EXACT, 1.0)
         assert sum(shard.comparisons for shard in shards) == 0
+
+
+@pytest.mark.parametrize("measure", registry.all_measures(), ids=lambda measure: f"{measure.measure}-{measure.method}")
+def test_every_measure_says_how_many_rows_it_takes(measure: Measure) -> None:
+    for attribute in Measure.__annotations__:
+        assert hasattr(measure, attribute)
+    documented = re.findall(r"`(\w+)`", Measure.__doc__ or "")
+    assert {"minimum_rows", "maximum_rows"} <= set(documented) <= set(Measure.__annotations__)
+
+
+def test_limits_on_rows_are_those_of_the_core() -> None:
+    limits = {(measure.measure, measure.method): measure.maximum_rows for measure in registry.all_measures()}
+    assert limits == {("tsi", "exact"): 2**21, ("tsi", "sampled"): 2**31 - 1, ("qsi", "sampled"): 2**31 - 1}
+    sampling.check(0, 0, 1, 2**31 - 1, 4)
+    with pytest.raises(ValueError, match="2\\^31"):
+        sampling.check(0, 0, 1, 2**31, 4)
+    keys = np.broadcast_to(np.float64(0), (0, 2**21 + 1))
+    with pytest.raises(ValueError, match="at most 2097152 rows"):
+        concordance.count_pairs(keys, keys, 0)
+    concordance.count_pairs(np.empty((0, 2**21)), np.empty((0, 2**21)), 0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numcodecs
@@ -16,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from zarr_cases import BASE, DIALECTS, edit
 
-from workers import references
+from workers import metadata, references
 from workers.arrays import open_matrix
 from workers.errors import ProblemError
 from workers.identifiers import read_identifiers
@@ -25,7 +27,6 @@ from workers.references import Reference, RowRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from zarr_cases import Lab
 
@@ -591,3 +592,39 @@ def test_listings_leave_out_what_cannot_be_used(lab: Lab) -> None:
     (lab.directory / "file").write_text("zarr.json")
     lab.write("z", BASE)
     assert listed(lab) == ["good", "z"]
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ESTALE])
+@pytest.mark.parametrize("method", ["open", "is_file"])
+def test_storage_that_refuses_is_not_called_corrupt(
+    lab: Lab, method: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.write("x", BASE)
+    original = getattr(Path, method)
+
+    def failing(self: Path, *arguments: Any, **options: Any) -> Any:
+        if self.name == "zarr.json":
+            raise OSError(code, os.strerror(code), str(self))
+        return original(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, method, failing)
+    with pytest.raises(ProblemError) as caught:
+        references.describe_matrix(lab.roots, Reference("lab", "x"), "x")
+    assert (caught.value.slug, caught.value.origin) == ("storage-unavailable", "system")
+    assert os.strerror(code) in caught.value.detail
+    assert str(lab.directory) not in str(caught.value)
+
+
+def test_metadata_that_goes_while_it_is_looked_for_is_no_array(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.write("x", BASE)
+    find = metadata.find_document
+
+    def going(*arguments: Any) -> Any:
+        document = find(*arguments)
+        if document is not None:
+            document.unlink()
+        return document
+
+    monkeypatch.setattr(metadata, "find_document", going)
+    with pytest.raises(ProblemError, match="unknown-array"):
+        references.describe_matrix(lab.roots, Reference("lab", "x"), "x")

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
 from zarr_cases import BASE, DIALECTS, Lab, edit, write
 
-from workers import arrays, staging
+from workers import arrays, durable, staging
 from workers.arrays import open_matrix
 from workers.errors import ProblemError
 from workers.references import Reference
@@ -485,6 +485,85 @@ def test_waiting_for_another_process_can_be_given_up(lab: Lab) -> None:
         with pytest.raises(GaveUpError):
             lab.stage("x", checkpoint=checkpoint)
     assert lab.stage("x") == staged
+
+
+@pytest.mark.parametrize("code", ["f4", "i8"])
+def test_what_comes_after_reading_can_be_given_up_too(lab: Lab, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.write("x", BASE.astype(code))
+    reached: list[str] = []
+
+    def give_up() -> None:
+        raise GaveUpError
+
+    places = {
+        "exactness": (staging, "exactness_of"),
+        "constant columns": (staging.facts, "constant_columns"),
+        "distinct rows": (staging.facts, "distinct_rows"),
+    }
+    for place, (module, function) in places.items():
+        original = getattr(module, function)
+
+        def reaching(values: Any, checkpoint: Any, place: str = place, original: Any = original) -> Any:
+            reached.append(place)
+            return original(values, give_up)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, function, reaching)
+            with pytest.raises(GaveUpError):
+                lab.stage("x")
+        assert copies(lab) == []
+    assert reached == list(places)
+
+
+def test_what_a_killed_process_left_is_removed(lab: Lab) -> None:
+    for path in ("x", "kept"):
+        lab.write(path, BASE)
+    kept = lab.stage("kept")
+    for name in ("a.values", "b.incomplete", "b.lock", "c.lock", "d.values", "d.incomplete"):
+        (lab.staging / name).write_bytes(b"left over")
+    with (lab.staging / "e.lock").open("w") as owned:
+        fcntl.flock(owned, fcntl.LOCK_EX)
+        (lab.staging / "e.values").write_bytes(b"a manifest is about to be written")
+        staged = lab.stage("x")
+    files = {path.name for path in lab.staging.iterdir()}
+    manifests = {Path(found.file).with_suffix(".json").name for found in (kept, staged)}
+    assert files == {kept.file, staged.file, "e.lock", "e.values"} | manifests
+    assert lab.stage("kept", checkpoint=never) == kept
+
+
+def test_a_lock_that_its_holder_removed_is_no_lock(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    with path.open("w") as waiting:
+        holder = durable.try_lock(path)
+        assert holder is not None
+        assert durable.try_lock(path) is None
+        path.unlink()
+        holder.close()
+        fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who waited for the old file has it now
+        held = durable.try_lock(path)
+        assert held is not None
+        with held:
+            assert os.path.samestat(os.fstat(held.fileno()), path.stat())
+
+
+def test_values_and_manifest_are_on_the_disk_before_they_count(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.write("x", BASE)
+    events: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def syncing(descriptor: int) -> None:
+        is_folder = os.path.samestat(os.fstat(descriptor), lab.staging.stat())
+        events.append("folder" if is_folder else "file")
+        sync(descriptor)
+
+    def replacing(self: Path, target: Path) -> Path:
+        events.append(target.suffix)
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    monkeypatch.setattr(Path, "replace", replacing)
+    lab.stage("x")
+    assert events == ["file", ".values", "folder", "file", ".json", "folder"]
 
 
 # ---- several processes

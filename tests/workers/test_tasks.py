@@ -16,7 +16,7 @@ import pytest_asyncio
 import zarr
 from shard_functions import KillingShard, count_shard_after_kill, invocations
 
-from ordsim_core import distances, triplets
+from ordsim_core import lattice, triplets
 from ordsim_core.distances import Distance, prepare
 from workers import cancellation, environment, spaces
 from workers.cancellation import ShardCancelled
@@ -30,7 +30,16 @@ from workers.measures.tsi_exact import TsiExactOptions
 from workers.measures.tsi_sampled import TsiSampledOptions
 from workers.partials import Partial
 from workers.references import Reference, Root, RowRange
-from workers.tasks import ShardResult, ShardTask, Side, StageTask, count_shard, stage_side
+from workers.tasks import (
+    IdentifiersTask,
+    ShardResult,
+    ShardTask,
+    Side,
+    StageTask,
+    check_rows,
+    count_shard,
+    stage_side,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -145,7 +154,7 @@ def test_a_node_that_reads_other_values_refuses(worker_process: Path) -> None:
     with pytest.raises(ProblemError) as caught:
         count_shard(task)
     assert (caught.value.slug, caught.value.origin) == ("corrupt-data", "data")
-    assert "Array y changed" in caught.value.detail
+    assert "Array y (lab:y) changed" in caught.value.detail
 
 
 ZERO_ROW = np.array([[1.0, 1], [2, 1], [0, 0], [3, 1]])
@@ -156,9 +165,9 @@ WIDE_ROW = np.array([[1.0, 1], [2, 1], [1e300, 1e-300], [3, 1]])
 @pytest.mark.parametrize(
     ("values", "distance", "slug", "place"),
     [
-        (ZERO_ROW, Distance.COSINE, "zero-vector", "Row 2 of array y is a zero vector"),
-        (WIDE_ROW, Distance.COSINE, "over-limit", "The values of array y in row 2 span"),
-        (WIDE_ROW, Distance.EUCLIDEAN, "over-limit", "The values of array y span"),
+        (ZERO_ROW, Distance.COSINE, "zero-vector", "Row 2 of array y (lab:bad) is a zero vector"),
+        (WIDE_ROW, Distance.COSINE, "over-limit", "The values of array y (lab:bad) in row 2 span"),
+        (WIDE_ROW, Distance.EUCLIDEAN, "over-limit", "The values of array y (lab:bad) span"),
     ],
 )
 def test_what_the_core_refuses_is_told_in_stored_rows(
@@ -174,25 +183,42 @@ def test_what_the_core_refuses_is_told_in_stored_rows(
     assert place in caught.value.detail
 
 
-@pytest.mark.parametrize(
-    ("error", "slug"), [(NonFiniteError(1, 3), "non-finite-input"), (NotRepresentableError(1, 3), "unsupported-dtype")]
-)
-@pytest.mark.parametrize(("rows", "stored"), [(None, 1), (RowRange(20, 40), 21)])
-def test_what_staging_should_have_refused_is_told_too(
-    worker_process: Path, monkeypatch, error: Exception, slug: str, rows: RowRange | None, stored: int
+@pytest.mark.parametrize("distance", list(Distance))
+def test_preparing_a_large_array_can_be_cancelled(
+    worker_process: Path, monkeypatch: pytest.MonkeyPatch, distance: Distance
 ) -> None:
-    def refuse(*_: Any) -> Any:
-        raise error
+    cancelled = side("x", distance)
+    staged = stage_side(StageTask(f"large {distance}", 1, "x", cancelled))
+    task = ShardTask(f"large {distance}", 1, 0, cancelled, cancelled, staged, staged, OPTIONS[1], FIRST, 0)
+    blocks = lattice.blocks
 
-    ranged = Side(Reference("lab", "x", rows), Distance.EUCLIDEAN, None, "error")
-    staged = stage_side(StageTask("job", 1, "x", ranged))
-    task = ShardTask("job", 1, 0, ranged, ranged, staged, staged, OPTIONS[1], FIRST, 0)
-    monkeypatch.setattr(distances, "prepare", refuse)
-    with pytest.raises(ProblemError) as caught:
+    def cancelling(*arguments: Any) -> Any:
+        cancellation.cancel(f"large {distance}", 1)
+        return blocks(*arguments)
+
+    monkeypatch.setattr(lattice, "blocks", cancelling)
+    monkeypatch.setattr(lattice, "_scan", None)  # the first block is not even looked at
+    with pytest.raises(ShardCancelled):
         count_shard(task)
-    assert (caught.value.slug, caught.value.origin) == (slug, "data")
-    assert "Array x holds" in caught.value.detail
-    assert f"at row {stored}, column 3" in caught.value.detail
+
+
+def write_ids(directory: Path, name: str, values: list[int]) -> Reference:
+    zarr.create_array(directory / name, data=np.array(values), overwrite=True)
+    return Reference("lab", name)
+
+
+def test_identifiers_are_compared_on_the_worker(worker_process: Path, data: Path) -> None:
+    x, y = write_ids(data, "ids x", [4, 1, 2]), write_ids(data, "ids y", [4, 1, 3])
+    assert check_rows(IdentifiersTask("job", 1, x, x)) is None
+    assert (
+        check_rows(IdentifiersTask("job", 1, replace(x, rows=RowRange(0, 2)), replace(y, rows=RowRange(0, 2)))) is None
+    )
+    with pytest.raises(ProblemError, match="first in row 2 of those compared: 2 in x, 3 in y") as caught:
+        check_rows(IdentifiersTask("job", 1, x, y))
+    assert caught.value.slug == "misaligned-ids"
+    cancellation.cancel("ids", 1)
+    with pytest.raises(ShardCancelled):
+        check_rows(IdentifiersTask("ids", 1, x, y))
 
 
 FIRST = registry.find("tsi", "sampled").shards(SHAPE, OPTIONS[1], 60.0)[0]
