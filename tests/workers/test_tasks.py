@@ -29,6 +29,7 @@ from workers.measures.qsi_sampled import QsiSampledOptions
 from workers.measures.tsi_exact import TsiExactOptions
 from workers.measures.tsi_sampled import TsiSampledOptions
 from workers.partials import Partial
+from workers.preload import ensure_warm
 from workers.references import Reference, Root, RowRange
 from workers.tasks import (
     IdentifiersTask,
@@ -187,6 +188,7 @@ def test_what_the_core_refuses_is_told_in_stored_rows(
 def test_preparing_a_large_array_can_be_cancelled(
     worker_process: Path, monkeypatch: pytest.MonkeyPatch, distance: Distance
 ) -> None:
+    ensure_warm()  # before the core is tampered with
     cancelled = side("x", distance)
     staged = stage_side(StageTask(f"large {distance}", 1, "x", cancelled))
     task = ShardTask(f"large {distance}", 1, 0, cancelled, cancelled, staged, staged, OPTIONS[1], FIRST, 0)
