@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from service_process import DATA, ServiceProcess
+
 from workers.importing import import_npy
 from workers.references import Root
 
