@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -79,7 +80,7 @@ class SampledOptions(MeasureOptions):
         return intervals.samples_for(self.epsilon, self.delta)
 
 
-class SampledMeasure:
+class SampledMeasure(ABC):
     """A score estimated from independent tuples; subclasses say which tuples and what one costs."""
 
     measure: str
@@ -89,17 +90,17 @@ class SampledMeasure:
     maximum_rows: int | None = sampling.ROWS_LIMIT - 1
     options: type[MeasureOptions]
 
+    @abstractmethod
     def sample_seconds(self, shape: PairShape) -> float:
         """Estimate the time of one sample."""
-        raise NotImplementedError
 
+    @abstractmethod
     def count(self, pair: Pair, seed: int, start: int, stop: int) -> AgreementCounts:
         """Count one range of the stream."""
-        raise NotImplementedError
 
+    @abstractmethod
     def population(self, rows: int) -> int:
         """Count all comparisons that could be drawn."""
-        raise NotImplementedError
 
     def shards(self, shape: PairShape, options: SampledOptions, seconds: float) -> list[Shard]:
         """Cut the stream into ranges of about `seconds`."""
