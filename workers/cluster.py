@@ -149,7 +149,14 @@ class Cluster:
         if client is not None:
             await client.close()
         if local is not None:
-            await local.close()
+            # A worker that is closing breaks off the connection it was opening: nothing to be warned of now.
+            connections = logging.getLogger("distributed.comm.tcp")
+            level = connections.level
+            connections.setLevel(logging.ERROR)
+            try:
+                await local.close()
+            finally:
+                connections.setLevel(level)
 
     @property
     def client(self) -> Any:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numba
 import zarr
+from distributed.comm.core import CommClosedError
 
 from ordsim_core import warmup
 
@@ -42,10 +43,17 @@ _warm = threading.Event()
 _warming = threading.Lock()
 
 
+def _not_of_closing(record: logging.LogRecord) -> bool:
+    """Leave out the heartbeat that a worker was sending when it was told to close: nothing is wrong then."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, CommClosedError) and "closing" in str(error))
+
+
 def dask_setup(worker: Worker) -> None:
     """Prepare this process; Dask calls it before the worker registers with the scheduler."""
     zarr.config.set({"async.concurrency": 4, "threading.max_workers": 4})
     numba.set_num_threads(1)
+    logging.getLogger("distributed.worker").addFilter(_not_of_closing)
     ensure_warm()
     log.info("kernels are compiled", extra={"worker": worker.address})
 
