@@ -29,3 +29,13 @@ def kernel(function: Function) -> Function:
     caller's threads give the parallelism.
     """
     return cast("Function", numba.njit(nogil=True, cache=_ON_DISK, error_model="numpy")(function))
+
+
+def reordering_kernel(function: Function) -> Function:
+    """Compile as `kernel` does, but let sums be taken in any order, which makes them several times faster.
+
+    Only for values that come with an error bound that holds for every order of summation: their last bits may
+    differ between processors.
+    """
+    options = {"reassoc", "contract", "nsz"}
+    return cast("Function", numba.njit(nogil=True, cache=_ON_DISK, error_model="numpy", fastmath=options)(function))

@@ -77,6 +77,28 @@ class AgreementCounts:
         return 1 - abs(tied_x - tied_y)
 
 
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """What it took to put distances into exact order.
+
+    Attributes
+    ----------
+    chains : int
+        Distances that stood too close to a neighbour for their order to be certain.
+    direct : int
+        Distances computed again, directly from the stored values, with a tighter bound.
+    exact : int
+        Distances computed in exact arithmetic.
+    """
+
+    chains: int = 0
+    direct: int = 0
+    exact: int = 0
+
+    def __add__(self, other: Paths) -> Paths:
+        return Paths(self.chains + other.chains, self.direct + other.direct, self.exact + other.exact)
+
+
 def triplet_population(rows: int) -> int:
     """Number of unordered triplet comparisons: N (N - 1)(N - 2) / 2, an anchor with a pair of targets."""
     return rows * comb(rows - 1, 2) if rows > 0 else 0

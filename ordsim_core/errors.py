@@ -19,11 +19,12 @@ class NonFiniteError(DataError):
 
 
 class ZeroVectorError(DataError):
-    """A row is all zeros, and the angle to it is undefined."""
+    """A row has no direction, and the angle to it is undefined: it is zero, or, for correlation, constant."""
 
-    def __init__(self, row: int) -> None:
+    def __init__(self, row: int, distance: str = "cosine") -> None:
+        what = "constant" if distance == "correlation" else "all zeros"
         super().__init__(
-            f"row {row} is all zeros, so its cosine distance to any other row is undefined; "
+            f"row {row} is {what}, so its {distance} distance to any other row is undefined; "
             "remove the row or use the euclidean distance"
         )
         self.row = row
@@ -56,3 +57,16 @@ class NotRepresentableError(DataError):
         )
         self.row = row
         self.column = column
+
+
+class AsymmetricDistanceError(DataError):
+    """Precomputed distances differ by direction, and quadruplets compare pairs without one."""
+
+    def __init__(self, row: int, column: int, name: str) -> None:
+        super().__init__(
+            f"the precomputed distances of {name} are not symmetric: row {row}, column {column} differs from row "
+            f"{column}, column {row}; average the two directions, or compare triplets (TSI) only"
+        )
+        self.row = row
+        self.column = column
+        self.name = name

@@ -45,6 +45,12 @@ class Lattice:
     spread: NDArray[np.float64]
 
     @property
+    def lowest(self) -> int:
+        """All values are multiples of 2^lowest; 0 if all are zero."""
+        low = int(self.low.min(initial=ZERO))
+        return 0 if low == ZERO else low
+
+    @property
     def squares_fit(self) -> bool:
         """Whether every squared Euclidean distance, counted on the grid, is an integer of at most 53 bits.
 

@@ -4,55 +4,69 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ordsim_core import sampling
-from ordsim_core._numba import Int, kernel
-from ordsim_core.comparisons import check_pair, keys_of, pair_key, tally, to_counts
+from ordsim_core import drawing, sampling
+from ordsim_core.errors import AsymmetricDistanceError
+from ordsim_core.pairs import PRECOMPUTED
+from ordsim_core.spaces import check_pair
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-    from ordsim_core.counts import AgreementCounts
-    from ordsim_core.distances import Space
+    from ordsim_core.comparisons import Sampled, Units
+    from ordsim_core.spaces import Space
 
 
-def sampled_range(x: Space, y: Space, seed: int, start: int, stop: int) -> AgreementCounts:
+def sampled_range(x: Space, y: Space, seed: int, start: int, stop: int) -> Sampled:
     """Count the agreement of samples `start` to `stop` - 1 of the quadruplet stream.
 
     Raises
     ------
+    AsymmetricDistanceError
+        If precomputed distances are not symmetric: the distance of a pair is then not defined.
     ValueError
         If the spaces differ in rows or have fewer than 4, or the seed or range is out of bounds.
     """
     check_pair(x, y, 4)
+    require_symmetric(x, y)
     sampling.check(seed, start, stop, x.rows, 4)
-    counts = np.zeros(5, np.int64)
-    key = sampling.stream_key(seed, sampling.QUADRUPLET_STREAM)
-    _count_samples(*keys_of(x), *keys_of(y), key, start, stop, counts)
-    return to_counts(counts)
+
+    def draw(first: int, last: int) -> NDArray[np.int64]:
+        return sampling.quadruplets(seed, first, last, x.rows)
+
+    return drawing.count_tuples(x, y, draw, start, stop)
 
 
-@kernel
-def _count_samples(
-    x: NDArray[np.float64],
-    x_norms: NDArray[np.float64],
-    x_cosine: bool,
-    y: NDArray[np.float64],
-    y_norms: NDArray[np.float64],
-    y_cosine: bool,
-    key: np.uint64,
-    start: Int,
-    stop: Int,
-    counts: NDArray[np.int64],
-) -> None:
-    rows = np.int64(x.shape[0])
-    for sample in range(start, stop):
-        i, j, k, l = sampling.draw_quadruplet(key, sample, rows)  # noqa: E741 - the field's letter
-        tally(
-            pair_key(x, x_norms, x_cosine, i, j),
-            pair_key(x, x_norms, x_cosine, k, l),
-            pair_key(y, y_norms, y_cosine, i, j),
-            pair_key(y, y_norms, y_cosine, k, l),
-            counts,
-        )
+def units_range(x: Space, y: Space, seed: int, start: int, stop: int, pairs: int) -> Units:
+    """Count units `start` to `stop` - 1, each all comparisons among `pairs` pairs that share no row.
+
+    Raises
+    ------
+    AsymmetricDistanceError
+        As `sampled_range`.
+    ValueError
+        If the spaces differ in rows or have fewer than 2 `pairs`, there are fewer than 2 pairs, or the seed or range
+        is out of bounds.
+    """
+    if pairs < 2:
+        raise ValueError(f"a unit needs at least 2 pairs to compare, not {pairs}")
+    check_pair(x, y, 2 * pairs)
+    require_symmetric(x, y)
+    sampling.check(seed, start, stop, x.rows, 2 * pairs)
+
+    def draw(first: int, last: int) -> NDArray[np.int64]:
+        return sampling.quadruplet_units(seed, first, last, x.rows, pairs).reshape(last - first, pairs, 2)
+
+    return drawing.count_units(x, y, draw, start, stop)
+
+
+def require_symmetric(*spaces: Space) -> None:
+    """Raise AsymmetricDistanceError unless all precomputed distances are the same from both sides."""
+    for position, space in enumerate(spaces):
+        if space.pairs.kind != PRECOMPUTED:
+            continue
+        values = space.pairs.values
+        for row in range(space.rows):
+            differs = values[row, :row] != values[:row, row]
+            if differs.any():
+                raise AsymmetricDistanceError(row, int(differs.argmax()), "xy"[position])

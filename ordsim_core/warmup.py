@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from ordsim_core import quadruplets, sampling, triplets
-from ordsim_core.distances import Distance, prepare
+from ordsim_core import sampling, triplets
+from ordsim_core.distances import Distance, Precision
+from ordsim_core.spaces import prepare
 
 
 def warm() -> None:
-    """Run every kernel once on a tiny array, so that it is compiled, or loaded from numba's cache."""
-    values = np.arange(24.0).reshape(6, 4) % 5
-    values[0] = values[1]  # ties, so that the branches for them run too
-    for distance in Distance:
-        space = prepare(values, distance)
+    """Run every kernel once on tiny arrays, so that it is compiled, or loaded from numba's cache."""
+    whole = np.arange(24.0).reshape(6, 4) % 5
+    whole[0] = whole[1]  # ties, so that the branches for them run too
+    fractions = whole / 7
+    sides = [
+        prepare(values.astype(dtype), Distance.EUCLIDEAN, precision)
+        for values in (whole, fractions)
+        for dtype in (np.float32, np.float64)
+        for precision in (Precision.EXACT, Precision.FLOAT32)
+    ]
+    for space in sides:
+        triplets.exact_block(space, space, 0, 2, per_target=True)
+    for distance in (Distance.MANHATTAN, Distance.HAMMING, Distance.CORRELATION, Distance.COSINE, Distance.DOT):
+        space = prepare(fractions, distance)
         triplets.exact_block(space, space, 0, 2)
-        triplets.sampled_range(space, space, 0, 0, 2)
-        quadruplets.sampled_range(space, space, 0, 0, 2)
     sampling.triplets(0, 0, 2, 6)
     sampling.quadruplets(0, 0, 2, 6)
+    sampling.triplet_units(0, 0, 2, 6, 2)
+    sampling.permutation(0, 6)

@@ -121,9 +121,15 @@ class Result(Mapping[str, Any]):
         """The counts as integers."""
         return {name: int(count) for name, count in (self.json.get("counts") or {}).items()}
 
+    @property
+    def intervals(self) -> dict[str, dict[str, Any]]:
+        """The intervals that exist, by kind; where one does not, ``self["intervals"]["reason"]`` says why."""
+        found = (self.json.get("intervals") or {}).items()
+        return {kind: interval for kind, interval in found if isinstance(interval, dict)}
+
     def interval(self, kind: str = "sampling") -> tuple[float, float] | None:
         """Low and high end of an interval; None where there is none."""
-        interval = (self.json.get("intervals") or {}).get(kind)
+        interval = self.intervals.get(kind)
         return (interval["low"], interval["high"]) if interval else None
 
 

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from service import errors, lock, openapi
 from service.middleware import BodyLimit, LoopbackHost, RequestContext
 from service.pipeline import JobContext
-from service.routes import data, health, jobs, processes
+from service.routes import data, health, jobs, plans, processes
 from service.runner import Runner
 from service.services import Services
 from service.store import JobStore, utc_now
@@ -47,7 +47,7 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
         # A path with a slash too many is another path, not a reason to be sent around.
         redirect_slashes=False,
     )
-    for router in (jobs.router, data.router, processes.router, health.router):
+    for router in (jobs.router, plans.router, data.router, processes.router, health.router):
         app.include_router(router)
     errors.install(app)
     openapi.install(app)
@@ -63,7 +63,9 @@ async def run_services(settings: Settings, store: JobStore) -> AsyncIterator[Ser
     roots = settings.known_roots()
     for directory in (settings.staging_directory, settings.artifacts_directory):
         lock.make_private(directory)
-    cluster = Cluster.embedded(settings.workers, roots, settings.staging_directory, settings.state_dir)
+    cluster = Cluster.embedded(
+        settings.workers, roots, settings.staging_directory, settings.state_dir, settings.worker_memory
+    )
     async with cluster:
         context = JobContext(store, cluster, settings.artifacts_directory, settings.shard_seconds)
         runner = Runner(context, settings.max_running)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from workers.durable import sync_file, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,23 +33,14 @@ def write(directory: Path, job: str, artifact: str, values: NDArray[Any]) -> Non
     try:
         with part.open("wb") as file:
             np.save(file, values, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
+            sync_file(file)
         part.replace(folder / f"{artifact}.npy")
     except BaseException:
         part.unlink(missing_ok=True)
         raise
     # The names are in the folders: without these a power cut could lose a file that results speak of.
     for holder in (folder, directory):
-        _synchronize(holder)
-
-
-def _synchronize(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(holder)
 
 
 def find(directory: Path, job: str, artifact: str) -> Path | None:

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from workers import identifiers, references
+from ordsim_core.distances import Distance
+from service import planning
+from workers import groups, identifiers, references
 from workers.errors import ProblemError
 from workers.references import Reference
+from workers.tasks import require_square
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.planning import Workplace
     from service.schemas import JobRequest
+    from workers.measures.protocol import PairShape
     from workers.references import ArrayDescription, Roots
 
 Name = Literal["x", "y"]
 SIDES: tuple[Name, ...] = ("x", "y")
 
 
-def check(request: JobRequest, roots: Roots) -> dict[str, Any]:
-    """Describe both arrays, or say why they cannot be compared.
+@dataclass(frozen=True)
+class Checked:
+    """What metadata says of a request that may be tried.
 
-    Returns
-    -------
-    dict
+    Attributes
+    ----------
+    arrays : mapping
         For x and y, the shape and dtype as stored.
+    shape : PairShape
+        What is compared, for costs.
+    """
+
+    arrays: Mapping[str, Any]
+    shape: PairShape
+
+
+def check(request: JobRequest, roots: Roots, place: Workplace) -> Checked:
+    """Describe both arrays, or say why they cannot be compared here.
 
     Raises
     ------
@@ -43,11 +62,16 @@ def check(request: JobRequest, roots: Roots) -> dict[str, Any]:
     rows = selected(request, "x", x.shape[0])
     _require_equal(rows, selected(request, "y", y.shape[0]), "After the selection of rows, the arrays have")
     _require_possible(request, rows)
+    # What the metadata of labels says is checked now; reading them belongs to the job.
     for name in SIDES:
         if (reference := request.identifiers_of(name)) is not None:
-            # What their metadata says is checked now; reading them belongs to the job.
             identifiers.check_metadata(roots, reference, name, rows)
-    return {name: {"shape": list(array.shape), "dtype": array.dtype} for name, array in (("x", x), ("y", y))}
+    if (reference := request.groups_of_rows()) is not None:
+        groups.check_metadata(roots, reference, rows)
+    arrays = {name: {"shape": list(array.shape), "dtype": array.dtype} for name, array in (("x", x), ("y", y))}
+    shape = planning.shape_as_stored(request, rows, arrays)
+    planning.check_memory(shape, request.options(), place)
+    return Checked(arrays, shape)
 
 
 def selected(request: JobRequest, name: Name, stored: int) -> int:
@@ -59,7 +83,11 @@ def selected(request: JobRequest, name: Name, stored: int) -> int:
 def _describe(request: JobRequest, roots: Roots, name: Name) -> ArrayDescription:
     array = request.x if name == "x" else request.y
     rows = array.rows.range() if array.rows else None
-    return references.describe_matrix(roots, Reference(array.root, array.path, rows), name)
+    reference = Reference(array.root, array.path, rows)
+    found = references.describe_matrix(roots, reference, name)
+    if array.distance is Distance.PRECOMPUTED:
+        require_square(reference, name, *found.shape)
+    return found
 
 
 def _require_equal(x: int, y: int, subject: str) -> None:
@@ -75,12 +103,12 @@ def _require_equal(x: int, y: int, subject: str) -> None:
 
 def _require_possible(request: JobRequest, rows: int) -> None:
     """Refuse measures that need more rows, or cannot take so many."""
-    for position, (measure, _) in enumerate(request.options()):
-        if rows < measure.minimum_rows:
+    for position, (measure, options) in enumerate(request.options()):
+        needed = max(measure.minimum_rows, measure.rows_needed(options))
+        if rows < needed:
             raise ProblemError(
                 "too-few-rows",
-                f"{measure.measure} ({measure.method}) needs at least {measure.minimum_rows} rows, and there are "
-                f"{rows}.",
+                f"{measure.measure} ({measure.method}) needs at least {needed} rows, and there are {rows}.",
                 "request",
                 f"/measures/{position}",
             )

@@ -38,6 +38,32 @@ class Problem(Document):
     reasons: list[str] | None = Field(default=None, description="What is missing, where the service is not ready.")
 
 
+class PlannedMeasure(Document):
+    """What one measure would take."""
+
+    measure: str
+    method: str
+    shards: int = Field(description="Pieces of work.")
+    comparisons: str = Field(description="To be made, a decimal string.")
+    at_most: bool = Field(description="Whether it may stop before all of them are made: the figures are the most.")
+    bytes_to_read: int = Field(description="Of both arrays, as stored.")
+    peak_worker_bytes: int = Field(description="Private memory of a worker, itself and both arrays included.")
+    seconds: float
+
+
+class Plan(Document):
+    """What a job would take, estimated from the shapes of its arrays."""
+
+    seconds: float = Field(
+        description="Until the results, with the workers of now; of one worker where there are none."
+    )
+    workers: int = Field(description="Shards that run at once now.")
+    peak_worker_bytes: int = Field(description="The most of all measures.")
+    worker_memory_bytes: int = Field(description="What a worker may use; a job that needs more is refused.")
+    stage_bytes: int = Field(description="Local copies of the arrays, on each machine with workers.")
+    measures: list[PlannedMeasure]
+
+
 class Link(Document):
     """Where to go from here."""
 
@@ -86,99 +112,6 @@ class Jobs(Document):
 
     jobs: list[Job]
     links: list[Link]
-
-
-class Input(Document):
-    """One array as it was compared."""
-
-    root: str
-    path: str
-    shape: list[int] = Field(description="As stored, before rows were selected.")
-    dtype: str
-    distance: str
-    rows: dict[str, int] | None
-    fingerprint: str
-    exactness: Literal["integer", "float"]
-    missing_chunks_filled: int
-
-
-class Inputs(Document):
-    """Both arrays, and how many rows were compared."""
-
-    x: Input
-    y: Input
-    n: int
-    rows_dropped: dict[str, int]
-    columns_dropped: dict[str, int]
-    groups: None
-
-
-class Counts(Document):
-    """Unordered comparisons, as decimal strings: there may be more than 2^53. The five kinds add up."""
-
-    population: str
-    comparisons: str
-    agreeing: str
-    concordant: str
-    discordant: str
-    tied_x: str
-    tied_y: str
-    tied_both: str
-
-
-class Interval(Document):
-    """An interval for the score."""
-
-    low: float
-    high: float
-    method: str
-    confidence: float
-    rigorous: bool
-
-
-class Result(Document):
-    """What one measure found."""
-
-    measure: str
-    method: str
-    spec: dict[str, Any]
-    score: float | None
-    deficit: float | None
-    reason: str | None = None
-    counts: Counts
-    baseline: float | None = None
-    attainable_maximum: float | None = None
-    precision: dict[str, Any]
-    intervals: dict[str, Interval]
-    artifacts: list[str]
-
-
-class Warning(Document):
-    """Something a reader of the scores should know."""
-
-    code: str
-    detail: str
-
-
-class Provenance(Document):
-    """What made the results."""
-
-    versions: dict[str, str]
-    seed: int
-    plan: list[dict[str, Any]]
-    timings: dict[str, float]
-    workers: int
-
-
-class Results(Document):
-    """The results of a compare job, in the order of the request."""
-
-    job_id: str = Field(alias="jobID")
-    process: str
-    inputs: Inputs
-    results: list[Result]
-    warnings: list[Warning]
-    provenance: Provenance
 
 
 class ProcessSummary(Document):

@@ -11,9 +11,14 @@ from workers.measures.protocol import Shard
 from workers.partials import Partial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from service.database import Database
+
+
+COUNTS = """shard < COALESCE(
+    (SELECT shards FROM prefixes WHERE prefixes.job = shards.job AND prefixes.measure = shards.measure), 1 << 62)"""
+"""Whether a shard is part of its measure's total."""
 
 
 class Ledger:
@@ -78,14 +83,51 @@ class Ledger:
                 transactions.append(connection, job, "progress", data, self._now())
             return True
 
+    def complete(self, job: str) -> bool:
+        """Whether every shard that is wanted has its result."""
+        with self._database.read() as connection:
+            sought = "SELECT 1 FROM shards WHERE job = ? AND seconds IS NULL LIMIT 1"
+            return connection.execute(sought, (job,)).fetchone() is None
+
+    def settle(self, job: str, measure: int, shards: int) -> None:
+        """Note that the first so many shards of a measure are enough, and drop those that are not finished yet."""
+        with self._database.write() as connection:
+            transactions.require_running(connection, job)
+            connection.execute("INSERT INTO prefixes (job, measure, shards) VALUES (?, ?, ?)", (job, measure, shards))
+            connection.execute(
+                "DELETE FROM shards WHERE job = ? AND measure = ? AND shard >= ? AND seconds IS NULL",
+                (job, measure, shards),
+            )
+            transactions.update(connection, job, {}, self._now())
+            data = {"measure": measure, "shards": shards}
+            transactions.append(connection, job, "settled", data, self._now())
+
+    def settled(self, job: str) -> Mapping[int, int]:
+        """Return the measures that stopped early, each with the number of its shards that count."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT measure, shards FROM prefixes WHERE job = ?", (job,)).fetchall()
+        return {row["measure"]: row["shards"] for row in rows}
+
+    def following(self, job: str, measure: int, start: int) -> Generator[Partial, None, None]:
+        """Yield the results from shard `start` on, in order, up to the first that is missing."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT shard, partial FROM shards WHERE job = ? AND measure = ? AND shard >= ? ORDER BY shard",
+                (job, measure, start),
+            )
+            for expected, (shard, partial) in enumerate(rows, start):
+                if partial is None or shard != expected:
+                    return
+                yield Partial.from_bytes(partial)
+
     def total(self, job: str, measure: int) -> Partial:
-        """Add up the ledger of one measure; RuntimeError while a shard is missing."""
+        """Add up the ledger of one measure, as far as it counts; RuntimeError while a shard is missing."""
         return Partial.total(self._partials(job, measure))
 
     def _partials(self, job: str, measure: int) -> Iterator[Partial]:
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT shard, partial FROM shards WHERE job = ? AND measure = ? ORDER BY shard",
+                f"SELECT shard, partial FROM shards WHERE job = ? AND measure = ? AND {COUNTS} ORDER BY shard",
                 (job, measure),
             )
             for shard, partial in rows:
@@ -94,11 +136,11 @@ class Ledger:
                 yield Partial.from_bytes(partial)
 
     def summary(self, job: str) -> Sequence[dict[str, Any]]:
-        """Return shards and worker seconds of each measure."""
+        """Return the shards of each measure that count, and the worker seconds of all."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT measure, COUNT(*) AS shards, TOTAL(seconds) AS seconds FROM shards WHERE job = ?"
+                f"SELECT measure, TOTAL({COUNTS}) AS shards, TOTAL(seconds) AS seconds FROM shards WHERE job = ?"
                 " GROUP BY measure ORDER BY measure",
                 (job,),
             ).fetchall()
-        return [dict(row) for row in rows]
+        return [{**dict(row), "shards": int(row["shards"])} for row in rows]

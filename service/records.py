@@ -77,6 +77,7 @@ class Job:
     updated: str
     x_staged: dict[str, Any] | None
     y_staged: dict[str, Any] | None
+    groups_digest: str | None
     exception: dict[str, Any] | None
     progress: Progress
 
@@ -87,7 +88,7 @@ class Job:
 
 
 COLUMNS = """number, job, process, status, phase, attempt, recoveries, cancel_requested, label, tags, request, arrays,
-    request_id, created, started, finished, updated, x_staged, y_staged, exception"""
+    request_id, created, started, finished, updated, x_staged, y_staged, groups_digest, exception"""
 """Everything but the results, which may be long."""
 
 
@@ -119,6 +120,7 @@ def _job(row: sqlite3.Row, progress: Progress) -> Job:
         updated=row["updated"],
         x_staged=_parsed(row["x_staged"]),
         y_staged=_parsed(row["y_staged"]),
+        groups_digest=row["groups_digest"],
         exception=_parsed(row["exception"]),
         progress=progress,
     )

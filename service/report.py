@@ -118,6 +118,8 @@ def _rows(inputs: Mapping[str, Any]) -> str:
     prints = [inputs[name].get("fingerprint") for name in ("x", "y")]
     if prints[0] and prints[0] == prints[1]:
         said.append("x and y hold the same values, bit for bit.")
+    if groups := inputs.get("groups"):
+        said.append(f"They fall into {numerals.grouped(groups['count'])} groups.")
     return " ".join(said)
 
 
@@ -152,9 +154,14 @@ def _headline(result: Result) -> Text:
 
 def _facts(result: Result) -> Iterator[tuple[str, RenderableType]]:
     """Label and value of each line below the sentence."""
-    intervals = [(kind, interval) for kind, interval in (result.json.get("intervals") or {}).items() if interval]
+    intervals = result.intervals
     if intervals:
         yield "interval" if len(intervals) == 1 else "intervals", _intervals(intervals)
+    if reason := (result.json.get("intervals") or {}).get("reason"):
+        yield "" if intervals else "interval", Text(f"none for what was drawn: {reason}")
+    wanted, bounds = (result.json.get("spec") or {}).get("width"), result.interval("sampling")
+    if wanted is not None and bounds is not None:
+        yield "width", Text(f"{bounds[1] - bounds[0]:.4g}; {wanted:g} was asked for")
     counts = result.counts
     if counts:
         yield "comparisons", Text(_made(counts))
@@ -163,6 +170,8 @@ def _facts(result: Result) -> Iterator[tuple[str, RenderableType]]:
     precision = (result.json.get("precision") or {}).get("used")
     if precision:
         yield "precision", Text(sentences.PRECISIONS.get(precision, precision))
+    if paths := sentences.paths(result):
+        yield "", Text(paths)
     if result.json.get("artifacts"):
         yield "artifacts", Text(", ".join(result.json["artifacts"]))
 
@@ -188,18 +197,14 @@ def _counts(counts: Mapping[str, int]) -> RenderableType:
     return table
 
 
-def _intervals(intervals: list[tuple[str, Mapping[str, Any]]]) -> RenderableType:
+def _intervals(intervals: Mapping[str, Mapping[str, Any]]) -> RenderableType:
     table = _grid("left", "left")
-    for kind, interval in intervals:
+    for kind, interval in intervals.items():
         low, high = interval["low"], interval["high"]
-        method = str(interval.get("method") or kind)
-        if method == "none-exact":
-            table.add_row(Text(f"{low:.6f}"), Text(f"{sentences.METHODS[method]}; nothing was sampled"))
+        if interval.get("method") == "none-exact":
+            table.add_row(Text(f"{low:.6f}"), Text(f"{sentences.METHODS['none-exact']}; nothing was sampled"))
             continue
-        said = [sentences.METHODS.get(method, method)]
-        if interval.get("confidence") is not None:
-            said.append(f"{numerals.share(interval['confidence'])} confidence")
-        table.add_row(Text(f"{low:.6f} to {high:.6f}"), Text(", ".join(said)))
+        table.add_row(Text(f"{low:.6f} to {high:.6f}"), Text(sentences.interval(kind, interval)))
     return table
 
 

@@ -3,58 +3,62 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
-from ordsim_core.distances import Distance
-from service import artifacts
-from workers.measures.protocol import PairFacts, PairShape
+from pydantic.alias_generators import to_camel
+
+from service import artifacts, cautions, planning
+from workers.measures.protocol import EXACT, FLOAT64, NoInterval, PairFacts
+from workers.partials import PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ordsim_core.counts import AgreementCounts
+    from ordsim_core.intervals import Interval
     from service.schemas import JobRequest
+    from workers.groups import Groups
     from workers.measures.protocol import MeasureOptions, Outcome
     from workers.staging import StagedArray
 
 VERSIONED = ("ordsim", "numpy", "numba", "scipy", "zarr", "dask", "distributed")
-CONSTANT_COLUMNS: Mapping[Distance, str] = {
-    Distance.EUCLIDEAN: "they add nothing to Euclidean distances.",
-    Distance.COSINE: "unless they are zero they change cosine distances, because they turn every row toward the same "
-    "direction.",
-}
-SMALL_ROWS = 30
-SMALL_DRAWS = 100
+ARITHMETIC = "arithmetic"
+"""The kind of interval that says what rounding may have changed."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a finished job is made of."""
+    """What a finished job is made of.
+
+    `unsettled` are the positions of measures that were to stop at a width and did not reach it.
+    """
 
     job: str
     request: JobRequest
     arrays: Mapping[str, Any]
     x: StagedArray
     y: StagedArray
+    groups: Groups | None
     outcomes: Sequence[tuple[MeasureOptions, Outcome]]
+    unsettled: Sequence[int]
     plan: Sequence[Mapping[str, Any]]
     timings: Mapping[str, float]
     workers: int
 
 
-def facts(request: JobRequest, x: StagedArray, y: StagedArray) -> PairFacts:
-    """What measures may know of the data when they finish.
+def facts(request: JobRequest, x: StagedArray, y: StagedArray, groups: Groups | None) -> PairFacts:
+    """What measures may know of the data.
 
-    Order is known to be exact for Euclidean distance between integers on a grid; for cosine distance that depends
-    on more than is kept here, so no exactness is claimed.
+    Shards say with which precision they ordered distances; what stands here is for shards of earlier versions.
     """
     exact = all(
         array.distance == "euclidean" and staged.exactness == "integer"
         for array, staged in ((request.x, x), (request.y, y))
     )
-    return PairFacts(PairShape(x.rows, x.columns, y.columns), exact)
+    precision = EXACT if exact else FLOAT64
+    return PairFacts(planning.shape_as_staged(request, x, y), precision, None if groups is None else groups.codes)
 
 
 def build(finished: Finished) -> dict[str, Any]:
@@ -69,13 +73,13 @@ def build(finished: Finished) -> dict[str, Any]:
             "n": finished.x.rows,
             "rowsDropped": {"x": 0, "y": 0},
             "columnsDropped": {"x": 0, "y": 0},
-            "groups": None,
+            "groups": None if finished.groups is None else {"count": finished.groups.count},
         },
         "results": [
             _result(position, request, options, outcome)
             for position, (options, outcome) in enumerate(finished.outcomes)
         ],
-        "warnings": warnings(finished),
+        "warnings": cautions.warnings(finished),
         "provenance": {
             "versions": {"python": platform.python_version(), **{name: version(name) for name in VERSIONED}},
             "seed": request.seed,
@@ -117,10 +121,33 @@ def _result(position: int, request: JobRequest, options: MeasureOptions, outcome
     if outcome.counts.comparisons:
         found["baseline"] = outcome.counts.baseline
         found["attainableMaximum"] = outcome.counts.attainable_maximum
-    found["precision"] = {"used": outcome.precision}
-    found["intervals"] = {name: asdict(interval) for name, interval in outcome.intervals.items()}
+    paths = {name: outcome.paths.get(name, 0) for name in PATHS}
+    found["precision"] = {"used": outcome.precision, "paths": paths}
+    found["intervals"] = _intervals(outcome)
     found["artifacts"] = [artifacts.name(position, what) for what in outcome.artifacts]
     return found
+
+
+def _intervals(outcome: Outcome) -> dict[str, Any]:
+    """All intervals by kind; where one does not exist, null, and beside them the reason."""
+    found: dict[str, Any] = {}
+    for kind, interval in outcome.intervals.items():
+        if isinstance(interval, NoInterval):
+            found |= {kind: None, "reason": interval.reason}
+        else:
+            found[kind] = _interval(interval)
+            if kind == ARITHMETIC and outcome.uncertified is not None:
+                found[kind]["uncertified"] = str(outcome.uncertified)
+    return found
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    """An interval's figures under the contract's names; whole numbers, which may be long, as decimal strings."""
+    values = {field.name: getattr(interval, field.name) for field in fields(interval)}
+    return {
+        to_camel(name): str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        for name, value in values.items()
+    }
 
 
 def _spec(request: JobRequest, options: MeasureOptions) -> dict[str, Any]:
@@ -144,83 +171,3 @@ def _counts(counts: AgreementCounts, population: int) -> dict[str, str]:
         "tiedY": str(counts.tied_y),
         "tiedBoth": str(counts.tied_both),
     }
-
-
-def warnings(finished: Finished) -> list[dict[str, str]]:
-    """What a reader of the scores should know, in the contract's codes."""
-    found: list[tuple[str, str]] = []
-    if finished.request.ids is None:
-        found.append(
-            (
-                "no-row-ids",
-                "No row identifiers were given: that row i of x and row i of y are the same input is taken on trust.",
-            )
-        )
-    for name, array, staged in (("x", finished.request.x, finished.x), ("y", finished.request.y, finished.y)):
-        found += _array_warnings(name, array.distance, staged)
-    fell_back = [
-        f"{options.measure} ({options.method})"
-        for options, outcome in finished.outcomes
-        if outcome.precision != finished.request.precision
-    ]
-    if fell_back:
-        found.append(
-            (
-                "precision-fell-back",
-                f"{', '.join(fell_back)}: distances were ordered in float64 rather than in exact arithmetic, so "
-                "distances that differ by rounding alone may be ordered either way.",
-            )
-        )
-    found += _size_warnings(finished)
-    return [{"code": code, "detail": detail} for code, detail in found]
-
-
-def _array_warnings(name: str, distance: Distance, staged: StagedArray) -> list[tuple[str, str]]:
-    found = []
-    if staged.missing_chunks_filled:
-        found.append(
-            (
-                "chunks-filled",
-                f"{staged.missing_chunks_filled} chunks of {name} are not stored; the fill value stands in for them.",
-            )
-        )
-    if staged.constant_columns:
-        found.append(
-            (
-                "constant-columns",
-                f"{staged.constant_columns} of the {staged.columns} columns of {name} are constant: "
-                f"{CONSTANT_COLUMNS[distance]}",
-            )
-        )
-    # From half on, the typical row has a twin.
-    if 2 * staged.distinct_rows <= staged.rows:
-        found.append(
-            (
-                "repeated-rows",
-                f"Only {staged.distinct_rows} of the {staged.rows} rows of {name} are distinct: many distances tie, "
-                "and repeated rows are not independent evidence.",
-            )
-        )
-    return found
-
-
-def _size_warnings(finished: Finished) -> list[tuple[str, str]]:
-    """Few rows say little about other rows; few draws say little about the exact score."""
-    found = []
-    if finished.x.rows < SMALL_ROWS:
-        found.append(
-            (
-                "small-sample",
-                f"There are {finished.x.rows} rows, fewer than {SMALL_ROWS}: the score of other rows may be far off.",
-            )
-        )
-    for options, outcome in finished.outcomes:
-        drawn = outcome.counts.comparisons
-        if options.method == "sampled" and drawn < SMALL_DRAWS:
-            found.append(
-                (
-                    "small-sample",
-                    f"{options.measure} ({options.method}) rests on {drawn} comparisons, fewer than {SMALL_DRAWS}.",
-                )
-            )
-    return found

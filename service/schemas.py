@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from ordsim_core.distances import Distance
+from ordsim_core.distances import Distance, Precision
 from service.explaining import TAG
 from workers.measures import registry
 from workers.measures.protocol import MeasureOptions
@@ -151,12 +151,21 @@ class JobRequest(Closed):
         "own reference; not both at once.",
     )
     ids: Identifiers | None = Field(default=None, description="Row identifiers, to show that rows belong together.")
+    groups: Named | None = Field(
+        default=None,
+        description="A one-dimensional array of labels, integers or strings, that say which rows belong together: one "
+        "for each stored row, or, where rows are selected in a reference, one for each compared row.",
+    )
     align: Literal["check"] = Field(default="check", description="With ids: they must be equal, in order.")
     on_non_finite: Literal["error"] = "error"
     missing_chunks: Literal["error", "fill"] = Field(
         default="error", description="What to do about chunks that are not stored: refuse, or take the fill value."
     )
-    precision: Literal["exact"] = "exact"
+    precision: Literal["exact", "float32"] = Field(
+        default="exact",
+        description="How distances are ordered: as exact arithmetic on the stored values would, where that can be had; "
+        "or in float32, faster, with an interval for what rounding may have changed.",
+    )
     confidence: float = Field(
         default=DEFAULT_CONFIDENCE,
         gt=0,
@@ -192,10 +201,14 @@ class JobRequest(Closed):
         """One array in the workers' form; rows at the top are rows of both references."""
         array = self.x if name == "x" else self.y
         rows = self.rows_of(name)
+        wanted = rows.range() if rows else None
+        # Distances between the selected rows stand in the columns of the same numbers.
+        columns = wanted if array.distance is Distance.PRECOMPUTED else None
         return Side(
-            reference=Reference(array.root, array.path, rows.range() if rows else None),
+            reference=Reference(array.root, array.path, wanted, columns),
             distance=array.distance,
             missing_chunks=self.missing_chunks,
+            precision=Precision(self.precision),
         )
 
     def identifiers_of(self, name: Literal["x", "y"]) -> Reference | None:
@@ -205,6 +218,19 @@ class JobRequest(Closed):
         named = self.ids.x if name == "x" else self.ids.y
         rows = self.rows_of(name)
         return Reference(named.root, named.path, rows.range() if rows else None)
+
+    def groups_of_rows(self, compared: int | None = None) -> Reference | None:
+        """Where the labels of the compared rows are; None if the request has none.
+
+        Rows of a reference are rows of that array alone: the labels are then those of the compared rows. If it is said
+        how many these are, the reference says outright which labels are meant.
+        """
+        if self.groups is None:
+            return None
+        rows = self.rows.range() if self.rows else None
+        if rows is None and compared is not None:
+            rows = RowRange(0, compared)
+        return Reference(self.groups.root, self.groups.path, rows)
 
     def options(self) -> list[tuple[Measure, MeasureOptions]]:
         """Each entry of ``measures`` with its measure, in the class that workers can import."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from service import numerals
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from service.answers import Result
 
 TITLES = {"tsi": "triplet similarity", "qsi": "quadruplet similarity"}
@@ -20,10 +22,29 @@ METHODS = {
     "none-exact": "every comparison was made",
     "clopper-pearson": "Clopper-Pearson",
     "hoeffding": "Hoeffding",
+    "maurer-pontil": "Maurer-Pontil",
+    "betting": "betting",
+    "sequential": "sequential, valid whenever one stops",
+    "kl-u-statistic": "Kullback-Leibler, for a U-statistic",
+    "hoeffding-u-statistic": "Hoeffding, for a U-statistic",
+    "jackknife": "jackknife, right for many rows",
+    "float32-bound": "bound on rounding in float32",
 }
+SPEAKS_OF = {
+    "population": "of the population that the rows are from",
+    "jackknife": "of the population that the rows are from",
+    "arithmetic": "of the score in exact arithmetic",
+}
+"""What an interval encloses, where that is not the score of all comparisons between these rows."""
 PRECISIONS = {
     "exact": "exact: order and ties are those of exact arithmetic on the stored values",
     "float64": "float64: order and ties are those of distances rounded to float64",
+    "float32": "float32: order and ties are those of distances rounded to float32",
+}
+PATHS = {
+    "chains": "too close to a neighbour to be certain at once",
+    "direct": "put into order by float64 distances",
+    "exact": "by exact arithmetic",
 }
 CHANCE = "No permutation test was made, so whether chance alone brings scores like these was not assessed."
 """For reports with baselines: an interval speaks of which comparisons were drawn, not of what chance can do."""
@@ -49,7 +70,35 @@ def meaning(result: Result) -> str:
 def is_sampled(result: Result) -> bool:
     """Whether only some of all comparisons were made."""
     counts = result.counts
-    return counts.get("comparisons", 0) < counts.get("population", 0) or result.method == "sampled"
+    return counts.get("comparisons", 0) < counts.get("population", 0) or result.method not in (None, "exact")
+
+
+def paths(result: Result) -> str:
+    """Say in a line how distances came to their order; an empty string if nothing is known of it."""
+    found = (result.json.get("precision") or {}).get("paths")
+    if not found:
+        return ""
+    if not any(found.get(name) for name in PATHS):
+        return "no distances were too close to tell apart at once"
+    said = [f"{numerals.grouped(found.get(name, 0))} {words}" for name, words in PATHS.items()]
+    return f"distances: {', '.join(said)}"
+
+
+def interval(kind: str, found: Mapping[str, Any]) -> str:
+    """Say of an interval how it was found, how sure it is, and what it encloses."""
+    method = str(found.get("method") or kind)
+    said = [METHODS.get(method, method)]
+    if found.get("standardError") is not None:
+        said.append(f"standard error {found['standardError']:.3g} over {found.get('unit', 'row')}s")
+    if found.get("uncertified") is not None:
+        said.append(f"{numerals.grouped(int(found['uncertified']))} comparisons in doubt")
+    elif found.get("confidence") is not None:
+        said.append(f"{numerals.share(found['confidence'])} confidence")
+    if found.get("rigorous") is False:
+        said.append("not rigorous")
+    if kind in SPEAKS_OF:
+        said.append(SPEAKS_OF[kind])
+    return ", ".join(said)
 
 
 def has_ties(result: Result) -> bool:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from service.planning import Workplace
 from service.runner import Runner
 from service.settings import Settings
 from service.store import JobStore
@@ -21,6 +22,11 @@ class Services:
     store: JobStore
     cluster: Cluster
     runner: Runner
+
+    async def workplace(self) -> Workplace:
+        """What there is to compute with now."""
+        memory = await self.cluster.worker_memory()
+        return Workplace(self.settings.shard_seconds, memory, self.runner.threads)
 
 
 def get_services(request: Request) -> Services:

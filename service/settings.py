@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from pydantic import Field, field_validator
+from pydantic import ByteSize, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from workers.environment import PREFIX
@@ -29,6 +29,9 @@ class Settings(BaseSettings):
         Directory of each data root by its name; as a variable, JSON.
     workers : int
         Worker processes of the embedded cluster.
+    worker_memory : int or None
+        Private memory that one worker process may use, such as "8GiB" or a number of bytes; if None, its part of most
+        of the machine's memory. Jobs that need more are refused.
     shard_seconds : float
         About how long one shard computes.
     max_running : int
@@ -42,6 +45,7 @@ class Settings(BaseSettings):
     state_dir: Path = Path(".ordsim")
     roots: dict[str, str] = Field(default_factory=dict)
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024)
+    worker_memory: ByteSize | None = Field(default=None, ge=512 * 1024**2)
     shard_seconds: float = Field(default=0.5, gt=0, le=3600, allow_inf_nan=False)
     max_running: int = Field(default=4, ge=1, le=64)
 

@@ -48,10 +48,10 @@ class OpenedArray:
     ----------
     shown : str
         What errors call it.
-    rows : RowRange
-        The rows that are wanted.
+    rows, wanted_columns : RowRange
+        What is wanted of it.
     filled : int
-        Chunks of these rows that are not stored and stand for the fill value.
+        Chunks of these rows and columns that are not stored and stand for the fill value.
     """
 
     shown: str
@@ -59,6 +59,7 @@ class OpenedArray:
     base: Path
     metadata: ArrayMetadata
     rows: RowRange
+    wanted_columns: RowRange
     stored: dict[str, StoredFile]
     filled: int
     values: zarr.Array[Any]
@@ -70,8 +71,8 @@ class OpenedArray:
 
     @property
     def columns(self) -> int:
-        """Values in a row."""
-        return self.metadata.shape[1]
+        """Wanted values in a row."""
+        return self.wanted_columns.stop - self.wanted_columns.start
 
     def signature(self) -> str:
         """Digest of the metadata and of the size and time of every file: changes when the array does."""
@@ -93,7 +94,7 @@ class OpenedArray:
 
     @property
     def whole_rows(self) -> bool:
-        """Whether `blocks` are as wide as the array, and follow one another."""
+        """Whether `blocks` are whole rows, of the wanted columns, and follow one another."""
         return self.metadata.chunks[0] * self.columns * self.dtype.itemsize <= BLOCK_BYTES
 
     def blocks(self) -> Iterator[Block]:
@@ -108,7 +109,7 @@ class OpenedArray:
             corrupt-data, naming the chunk that cannot be decoded.
         """
         itemsize = self.dtype.itemsize
-        height, width = self.metadata.chunks[0], self.columns
+        height, width = self.metadata.chunks[0], self.metadata.shape[1]
         if self.metadata.files[0] * self.columns * itemsize <= BLOCK_BYTES:
             height = self.metadata.files[0]
         if self.whole_rows:
@@ -119,9 +120,12 @@ class OpenedArray:
         start = self.rows.start
         while start < self.rows.stop:
             stop = min((start // height + 1) * height, self.rows.stop)
-            for column in range(0, self.columns, width):
-                values = self._read(slice(start, stop), slice(column, min(column + width, self.columns)))
+            column = self.wanted_columns.start
+            while column < self.wanted_columns.stop:
+                end = min((column // width + 1) * width, self.wanted_columns.stop)
+                values = self._read(slice(start, stop), slice(column, end))
                 yield Block(start, column, np.ascontiguousarray(values, self.dtype))
+                column = end
             start = stop
 
     def _read(self, rows: slice, columns: slice) -> Any:
@@ -138,7 +142,7 @@ class OpenedArray:
 
     def _unreadable(self, rows: slice) -> str:
         """Find the first file among these rows that cannot be decoded."""
-        for coordinates in chunks.wanted_files(self.metadata, RowRange(rows.start, rows.stop)):
+        for coordinates in chunks.wanted_files(self.metadata, RowRange(rows.start, rows.stop), self.wanted_columns):
             try:
                 self.values[
                     tuple(
@@ -179,11 +183,13 @@ def open_matrix(roots: Roots, reference: Reference, name: str, missing_chunks: M
     shown = reference.shown(name)
     base = Path(roots[reference.root].directory).resolve()
     stored = chunks.stored_files(directory, base, shown)
-    absent = chunks.find_absent(directory, found, wanted, stored, shown)
+    columns = reference.columns or RowRange(0, found.shape[1])
+    absent = chunks.find_absent(directory, found, wanted, stored, shown, columns)
     if absent is not None and (missing_chunks == "error" or not found.fill_defined):
         raise chunks.refuse(absent, found, shown)
     values = open_values(directory, found, shown)
-    return OpenedArray(shown, directory, base, found, wanted, stored, absent.count if absent else 0, values)
+    filled = absent.count if absent else 0
+    return OpenedArray(shown, directory, base, found, wanted, columns, stored, filled, values)
 
 
 def open_values(directory: Path, found: ArrayMetadata, shown: str) -> zarr.Array[Any]:

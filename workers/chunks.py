@@ -107,20 +107,35 @@ def key_of(found: ArrayMetadata, coordinates: tuple[int, ...]) -> str:
     return found.key_prefix + found.key_separator.join(str(coordinate) for coordinate in coordinates)
 
 
-def wanted_files(found: ArrayMetadata, rows: RowRange) -> Iterator[tuple[int, ...]]:
-    """Grid coordinates of the files that hold any of these rows."""
-    first, *others = found.files
+def wanted_files(found: ArrayMetadata, rows: RowRange, columns: RowRange | None = None) -> Iterator[tuple[int, ...]]:
+    """Grid coordinates of the files that hold any of these rows and columns."""
     if rows.stop <= rows.start:
         return iter(())
-    spans = [range(rows.start // first, -(-rows.stop // first))]
-    spans += [range(-(-size // extent)) for size, extent in zip(found.shape[1:], others, strict=True)]
+    spans = [
+        range(low // extent, -(-high // extent))
+        for (low, high), extent in zip(_window(found, rows, columns), found.files, strict=True)
+    ]
     return itertools.product(*spans)
 
 
+def _window(found: ArrayMetadata, rows: RowRange, columns: RowRange | None) -> list[tuple[int, int]]:
+    """First and last position along each axis; whole axes where nothing else is said."""
+    window = [(0, size) for size in found.shape]
+    window[0] = (rows.start, rows.stop)
+    if columns is not None:
+        window[1] = (columns.start, columns.stop)
+    return window
+
+
 def find_absent(
-    directory: Path, found: ArrayMetadata, rows: RowRange, stored: dict[str, StoredFile], shown: str
+    directory: Path,
+    found: ArrayMetadata,
+    rows: RowRange,
+    stored: dict[str, StoredFile],
+    shown: str,
+    columns: RowRange | None = None,
 ) -> Absent | None:
-    """Count the chunks of these rows that are not stored; None if all are.
+    """Count the chunks of these rows, and columns if given, that are not stored; None if all are.
 
     Raises
     ------
@@ -128,7 +143,8 @@ def find_absent(
         corrupt-data if a shard, its index or a blosc frame is visibly cut short.
     """
     count, total, first = 0, 0, ""
-    for coordinates in wanted_files(found, rows):
+    window = _window(found, rows, columns)
+    for coordinates in wanted_files(found, rows, columns):
         key = key_of(found, coordinates)
         places: list[tuple[int, int]] = []
         wanted = 1
@@ -136,7 +152,7 @@ def find_absent(
             if key in stored:
                 places = [(0, stored[key].size)]
         else:
-            inner = list(_inner_chunks(found, coordinates, rows))
+            inner = list(_inner_chunks(found, coordinates, window))
             wanted = len(inner)
             if key in stored:
                 index = _read_index(directory / key, found, found.index, shown, key)
@@ -150,13 +166,14 @@ def find_absent(
     return Absent(count, total, first) if count else None
 
 
-def _inner_chunks(found: ArrayMetadata, coordinates: tuple[int, ...], rows: RowRange) -> Iterator[tuple[int, ...]]:
-    """Coordinates within a shard of the chunks that hold any of the rows."""
+def _inner_chunks(
+    found: ArrayMetadata, coordinates: tuple[int, ...], window: list[tuple[int, int]]
+) -> Iterator[tuple[int, ...]]:
+    """Coordinates within a shard of the chunks that hold anything of the window."""
     spans = []
-    for axis, (place, extent, chunk, size) in enumerate(
-        zip(coordinates, found.files, found.chunks, found.shape, strict=True)
+    for place, extent, chunk, size, (low, high) in zip(
+        coordinates, found.files, found.chunks, found.shape, window, strict=True
     ):
-        low, high = (rows.start, rows.stop) if axis == 0 else (0, size)
         begin, end = place * extent, min((place + 1) * extent, size)
         low, high = max(low, begin), min(high, end)
         spans.append(range((low - begin) // chunk, -(-(high - begin) // chunk)))

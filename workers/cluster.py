@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import dask
 from distributed import Client, LocalCluster, Nanny, Security
+from distributed.system import MEMORY_LIMIT
 
 from workers import cancellation, preload
 from workers.environment import PREFIX
@@ -32,6 +33,14 @@ NEVER = "3650 days"
 
 ANSWER_SECONDS = 5.0
 """How long to wait for each answer that readiness is judged by: a stopped process gives none."""
+
+MEMORY_SHARE = 0.8
+"""Of the machine's memory, what all workers may use together, where nothing else is said: the rest is for the
+service, and for the pages of staged arrays."""
+
+CACHE_SHARE = 4
+"""One part of so many of a worker's memory is for prepared arrays of earlier shards."""
+CACHE_LIMIT = 2 * 1024**3
 
 # Read now, because Dask writes its workers' variables into this process's environment when it starts them.
 _GIVEN_NUMBA_CACHE = os.environ.get("NUMBA_CACHE_DIR")
@@ -60,9 +69,10 @@ class Cluster:
     `wait_for_workers`.
     """
 
-    def __init__(self, number: int, options: Mapping[str, Any]) -> None:
+    def __init__(self, number: int, options: Mapping[str, Any], worker_memory: int) -> None:
         self._number = number
         self._options = options
+        self._worker_memory = worker_memory
         # Any: Dask's own annotations are those of the synchronous cluster and client.
         self._local: Any = None
         self._client: Any = None
@@ -70,15 +80,25 @@ class Cluster:
 
     @classmethod
     def embedded(
-        cls, workers: int, roots: Roots, staging_directory: Path | str, state_directory: Path | str
+        cls,
+        workers: int,
+        roots: Roots,
+        staging_directory: Path | str,
+        state_directory: Path | str,
+        worker_memory: int | None = None,
     ) -> Cluster:
         """Describe a cluster of `workers` processes on this machine, one thread each.
+
+        Each worker may use `worker_memory` bytes of private memory; if None, its part of `MEMORY_SHARE` of the machine.
 
         It listens on the loopback interface only, and with keys made for this run: another user of the
         machine could otherwise run code as this one.
         """
         state = Path(state_directory).resolve()
+        memory = worker_memory or share_of_machine(workers)
         variables = {
+            f"{PREFIX}WORKER_MEMORY": str(memory),
+            f"{PREFIX}SPACE_CACHE_BYTES": str(min(CACHE_LIMIT, memory // CACHE_SHARE)),
             f"{PREFIX}ROOTS": json.dumps({name: root.directory for name, root in roots.items()}),
             f"{PREFIX}STAGING_DIRECTORY": str(Path(staging_directory).resolve()),
         }
@@ -103,7 +123,7 @@ class Cluster:
             "before_start": before_start,
             "worker_class": WorkerNanny,
         }
-        return cls(workers, options)
+        return cls(workers, options, memory)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -177,6 +197,24 @@ class Cluster:
         """Number of tasks that can run at once."""
         return sum((await self.worker_threads()).values())
 
+    async def worker_memory(self) -> int:
+        """Private memory, in bytes, that a task may use on any connected worker.
+
+        That of Dask's own limits, where workers have such; else what the cluster was described with.
+        """
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                identity = await self.client.scheduler.identity(n_workers=-1)
+        except (OSError, RuntimeError) as error:  # a TimeoutError is an OSError
+            log.warning("the cluster does not say how much memory its workers have: %s", type(error).__name__)
+            return self._worker_memory
+        limits = [
+            int(worker["memory_limit"]) // max(1, int(worker["nthreads"]))
+            for worker in identity["workers"].values()
+            if worker.get("memory_limit")
+        ]
+        return min(limits, default=self._worker_memory)
+
     async def wait_for_workers(self, number: int | None = None, timeout: float = 120.0) -> None:
         """Wait until `number` workers (all of them, if None) are connected; TimeoutError otherwise."""
         await self.client.wait_for_workers(self._number if number is None else number, timeout=timeout)
@@ -196,14 +234,18 @@ class Cluster:
                 addresses = frozenset(await self.worker_threads())
             if not addresses:
                 return [f"no worker is connected yet: {self._number} are starting and compile their kernels"]
+            reasons: list[str] = []
             if addresses not in self._checked:
                 reasons = await self._check(addresses)
                 # Remembered only when all is well: a worker that compiles now will have compiled later.
                 self._checked = {} if reasons else {addresses: reasons}
-                return reasons
+            return [*reasons, *self._missing(len(addresses))]
         except OSError as error:
             return [f"the scheduler does not answer ({type(error).__name__})"]
-        return []
+
+    def _missing(self, connected: int) -> list[str]:
+        missing = self._number - connected
+        return [f"{missing} of {self._number} workers are not connected"] if missing > 0 else []
 
     async def _check(self, addresses: frozenset[str]) -> list[str]:
         try:
@@ -218,6 +260,11 @@ class Cluster:
         reasons = [f"{cold} of {len(addresses)} workers are still compiling their kernels"] if cold else []
         versions = await self.client.get_versions(packages=[name for name in VERSIONED if name != "python"])
         return reasons + version_differences(versions)
+
+
+def share_of_machine(workers: int) -> int:
+    """The memory of each of `workers` where nothing else is said; a limit on this process's group counts."""
+    return int(MEMORY_SHARE * MEMORY_LIMIT) // workers
 
 
 def version_differences(versions: Mapping[str, Any]) -> list[str]:

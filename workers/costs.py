@@ -1,34 +1,61 @@
-"""How long work takes, from the shape of the data alone. Only the length of shards and tiles depends on it.
+"""How long work takes, and in how much memory, from the shape of the data alone.
 
-Constants are a fit by eye to N in 500, 2000, 8000 and 32000 rows of D in 8, 64 and 384 columns on both
-sides, standard normal x and y = x + 0.7 noise in float32, both distances: thread CPU time, median of three calls
-after compilation, on one core with AVX-512, numpy 2.4 and numba 0.68. Within that range the estimate is right to a
-factor of two, except for samples from 32000 rows and more, whose rows no longer fit the cache: up to three.
+Only the length of shards and tiles, what a plan says and what is refused for lack of memory depend on it. Constants
+are a fit by eye to N in 2000, 10000 and 50000 rows of D in 64 and 512 columns on both sides, standard normal x and
+y = x + 0.7 noise in float32: thread CPU time, best of three calls after compilation, on one busy core with AVX2, numpy
+2.4 and numba 0.68. Within that range the estimate is right to a factor of two.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import comb
 from typing import TYPE_CHECKING
+
+from ordsim_core.distances import Distance
 
 if TYPE_CHECKING:
     from workers.measures.protocol import PairShape
 
 NANOSECOND = 1e-9
+MEBIBYTE = 1024**2
 
-TARGET = 75 * NANOSECOND
-"""An anchor's comparisons with one target more: sorting, and counting agreement."""
-TARGET_COLUMN = 0.22 * NANOSECOND
-"""One column, of either side, of the distance from an anchor to a target."""
+TARGET = 45 * NANOSECOND
+"""An anchor's comparisons with one target more: sorting both sides, and counting agreement."""
+PRODUCT_COLUMN = 0.05 * NANOSECOND
+"""One column, of either side, of a product of rows in float64; in float32 half of it."""
+LISTED_COLUMN = 0.2 * NANOSECOND
+"""One column of a distance that is not made of products."""
 
-SAMPLE = 120 * NANOSECOND
+SAMPLE = 100 * NANOSECOND
 """Drawing a tuple and comparing its distances."""
-SAMPLE_COLUMN = 2.8 * NANOSECOND
-"""One column, of either side, of the two distances of a tuple."""
+SAMPLE_COLUMN = 1.2 * NANOSECOND
+"""One column, of either side, of the two distances of a tuple: rows come from memory, not from the cache."""
+MEMBER = 120 * NANOSECOND
+"""Drawing one member of a unit."""
+MEMBER_COLUMN = 0.7 * NANOSECOND
+MEMBER_PAIR = 2 * NANOSECOND
+"""Comparing two members of a unit."""
+PAIR = 120 * NANOSECOND
+"""One pair of rows among all of them: sorting both sides, and counting agreement across strips."""
+
+STAGE = 0.05
+"""Opening arrays, and bringing a copy to the disk."""
+STAGE_BYTE = 5 * NANOSECOND
+"""One byte of an array, from the store to a staged copy with its digest."""
+PREPARE_VALUE = 10 * NANOSECOND
+"""One value of a staged array, made ready for its distance."""
+
+PROCESS_BYTES = 256 * MEBIBYTE
+"""Private memory of a worker that holds no data: interpreter, libraries and compiled kernels."""
+
+SAMPLES_BYTES = 16 * MEBIBYTE
+"""Memory in which samples are drawn and counted."""
 
 
 def anchor_seconds(shape: PairShape) -> float:
     """Estimate the time to count all comparisons of one anchor."""
-    return max(shape.rows, 1) * (TARGET + TARGET_COLUMN * _columns(shape))
+    return max(shape.rows, 1) * (TARGET + _column_seconds(shape))
 
 
 def triplet_seconds(shape: PairShape) -> float:
@@ -36,10 +63,69 @@ def triplet_seconds(shape: PairShape) -> float:
     return SAMPLE + SAMPLE_COLUMN * _columns(shape)
 
 
+def unit_seconds(shape: PairShape, members: int) -> float:
+    """Estimate the time to draw and count one unit of so many members."""
+    return members * (MEMBER + MEMBER_COLUMN * _columns(shape) + MEMBER_PAIR * (members - 1) / 2)
+
+
+def all_pairs_seconds(shape: PairShape) -> float:
+    """Estimate the time to compare all pairs of rows with all others."""
+    return comb(shape.rows, 2) * (PAIR + _column_seconds(shape))
+
+
+def all_pairs_bytes(shape: PairShape) -> int:
+    """Bound the memory in which all pairs of rows are compared at once."""
+    return 24 * comb(shape.rows, 2) + 64 * MEBIBYTE
+
+
+def batch_shape(shape: PairShape, rows: int) -> PairShape:
+    """Give the shape of so many of the rows."""
+    return replace(shape, rows=rows)
+
+
 def quadruplet_seconds(shape: PairShape) -> float:
     """Estimate the time to draw and count one quadruplet; as measured, that of a triplet."""
     return triplet_seconds(shape)
 
 
+def anchor_bytes(shape: PairShape) -> int:
+    """Bound the memory in which anchors are counted: keys of a tile of them, and what orders one."""
+    return 16 * MEBIBYTE + 64 * shape.rows
+
+
+def space_bytes(rows: int, columns: int) -> int:
+    """Bound the memory of one prepared array: its values twice, in float64, and a few figures a row."""
+    return 16 * rows * columns + 64 * rows
+
+
+def pair_bytes(shape: PairShape) -> int:
+    """Bound the memory of both prepared arrays."""
+    return space_bytes(shape.rows, shape.x_columns) + space_bytes(shape.rows, shape.y_columns)
+
+
+def stage_seconds(size: int) -> float:
+    """Estimate the time to read, check and copy arrays of `size` bytes together."""
+    return STAGE + STAGE_BYTE * size
+
+
+def prepare_seconds(shape: PairShape) -> float:
+    """Estimate the time in which a worker prepares both arrays."""
+    return PREPARE_VALUE * shape.rows * _columns(shape)
+
+
 def _columns(shape: PairShape) -> int:
     return shape.x_columns + shape.y_columns
+
+
+def _column_seconds(shape: PairShape) -> float:
+    """Estimate the time that all columns of both sides add to the distance of one pair."""
+    sides = ((shape.x_distance, shape.x_columns), (shape.y_distance, shape.y_columns))
+    return sum(_column(distance, shape.precision) * columns for distance, columns in sides)
+
+
+def _column(distance: Distance, precision: str) -> float:
+    if distance in (Distance.MANHATTAN, Distance.HAMMING):
+        return LISTED_COLUMN
+    if distance is Distance.PRECOMPUTED:
+        return 0.0
+    return PRODUCT_COLUMN / 2 if precision == "float32" else PRODUCT_COLUMN

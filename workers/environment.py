@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import ByteSize, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from workers.references import Root
@@ -28,6 +28,8 @@ class WorkerEnvironment(BaseSettings):
         Where this node keeps its memory-mapped copies.
     space_cache_bytes : int
         Prepared arrays kept between shards, in each process; the two of the running shard always fit.
+    worker_memory : int or None
+        Private memory, in bytes, that this process may use; unlimited if None.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
@@ -35,6 +37,7 @@ class WorkerEnvironment(BaseSettings):
     roots: dict[str, str] = Field(default_factory=dict)
     staging_directory: Path
     space_cache_bytes: int = Field(default=2 * 1024**3, ge=0)
+    worker_memory: ByteSize | None = Field(default=None, gt=0)
 
     def known_roots(self) -> Roots:
         """The roots in the form that `workers.references` resolves against."""

@@ -273,8 +273,10 @@ class _Run(Generic[TaskType, Result]):
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but no longer than until the job is stopped."""
+        # Not `wait_for`: on Python 3.11 it loses a cancellation that comes together with the event.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._stop.wait()
 
     async def tell_workers(self) -> None:
         """Once the job is stopped or has failed, tell its workers, and give up waiting at the deadline."""

@@ -47,11 +47,15 @@ class RowRange:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An array by the name of its root and its path below it; all its rows, or a range of them."""
+    """An array by the name of its root and its path below it; all its rows, or a range of them.
+
+    `columns` may be a range too: of a matrix of distances between rows, the same as `rows`.
+    """
 
     root: str
     path: str
     rows: RowRange | None = None
+    columns: RowRange | None = None
 
     def shown(self, name: str) -> str:
         """What errors call the array that has this name in the request."""
@@ -160,17 +164,16 @@ def check_matrix(found: ArrayMetadata, reference: Reference, name: str) -> RowRa
         raise ProblemError(
             "not-a-matrix", f"Array {shown} has no features: its shape is {found.shape}.", "request", f"/{name}/path"
         )
-    if reference.rows is None:
-        return RowRange(0, rows)
-    if not 0 <= reference.rows.start < reference.rows.stop <= rows:
-        raise ProblemError(
-            "invalid-request",
-            f"Rows {reference.rows.start} to {reference.rows.stop} are not within array {shown}, which has "
-            f"{rows} rows.",
-            "request",
-            f"/{name}/rows",
-        )
-    return reference.rows
+    for what, wanted, length in (("Rows", reference.rows, rows), ("Columns", reference.columns, columns)):
+        if wanted is not None and not 0 <= wanted.start < wanted.stop <= length:
+            raise ProblemError(
+                "invalid-request",
+                f"{what} {wanted.start} to {wanted.stop} are not within array {shown}, which has {length} "
+                f"{what.lower()}.",
+                "request",
+                f"/{name}/rows",
+            )
+    return reference.rows or RowRange(0, rows)
 
 
 def describe(found: ArrayMetadata, path: str) -> ArrayDescription:

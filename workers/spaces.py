@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections import OrderedDict
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workers.environment import from_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from ordsim_core.distances import Distance, Space
+    from numpy.typing import NDArray
 
-Key = tuple[str, "Distance"]
-"""Fingerprint of the stored values, and the distance they were prepared for."""
+    from ordsim_core.distances import Distance, Precision
+    from ordsim_core.spaces import Space
+
+Key = tuple[str, "Distance", "Precision"]
+"""Fingerprint of the stored values, and the distance and precision that they were prepared for."""
 
 PAIR = 2
 """Kept whatever the budget says: a shard needs both sides, and would else prepare them again and again."""
@@ -37,7 +41,7 @@ class SpaceCache:
     def held_bytes(self) -> int:
         """Bytes of all spaces that are kept now."""
         with self._lock:
-            return sum(size for _, size in self._entries.values())
+            return self._held()
 
     def get(self, key: Key, prepare: Callable[[], Space]) -> Space:
         """Return the space of this key, calling `prepare` unless it is kept."""
@@ -54,6 +58,11 @@ class SpaceCache:
             self._keep(key, space)
             return space
 
+    def make_room(self, budget: int) -> None:
+        """Drop spaces, the longest unused first, until the others fit into `budget` bytes; the last two stay."""
+        with self._lock:
+            self._drop(budget)
+
     def _look_up(self, key: Key) -> Space | None:
         with self._lock:
             if key not in self._entries:
@@ -66,16 +75,40 @@ class SpaceCache:
             self._entries[key] = (space, weight(space))
             # Threads that still wait hold the lock itself, and will find the entry.
             self._preparing.pop(key, None)
-            held = sum(entry for _, entry in self._entries.values())
-            while held > self._budget and len(self._entries) > PAIR:
-                _, (_, freed) = self._entries.popitem(last=False)
-                held -= freed
+            self._drop(self._budget)
+
+    def _held(self) -> int:
+        return sum(size for _, size in self._entries.values())
+
+    def _drop(self, budget: int) -> None:
+        while self._held() > budget and len(self._entries) > PAIR:
+            self._entries.popitem(last=False)
 
 
 def weight(space: Space) -> int:
-    """Bytes of all arrays that a space holds."""
-    values = (getattr(space, field.name) for field in fields(space))
-    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
+    """Private bytes of a space: those of all its arrays, but for the pages that are mapped from a staged file."""
+    arrays = {id(array): array for array in _arrays(space)}
+    return sum(array.nbytes for array in arrays.values() if not is_mapped(array))
+
+
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Whether an array is a view of a mapped file, whose pages can be had again at any time."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap.mmap)
+
+
+def _arrays(holder: Any) -> Iterator[NDArray[Any]]:
+    """All arrays in a data class or a tuple, and in those that they hold."""
+    if isinstance(holder, np.ndarray):
+        yield holder
+    elif isinstance(holder, tuple):
+        for value in holder:
+            yield from _arrays(value)
+    elif is_dataclass(holder):
+        for field in fields(holder):
+            yield from _arrays(getattr(holder, field.name))
 
 
 @cache

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordsim_core import facts
-from ordsim_core.distances import exactness_of
 from ordsim_core.errors import NotRepresentableError
+from ordsim_core.spaces import exactness_of
 from workers.arrays import BLOCK_BYTES, Block, OpenedArray, open_matrix
 from workers.durable import sync_file, sync_folder, try_lock
 from workers.errors import ProblemError
@@ -122,21 +122,24 @@ def load(directory: Path, staged: StagedArray) -> NDArray[Any]:
     path = directory / staged.file
     if path.stat().st_size != _bytes(staged):
         raise FileNotFoundError(errno.ENOENT, "not a whole copy", staged.file)
-    return np.memmap(path, _staged_dtype(np.dtype(staged.dtype)), "r", shape=(staged.rows, staged.columns))
+    return np.memmap(path, staged_dtype(np.dtype(staged.dtype)), "r", shape=(staged.rows, staged.columns))
 
 
 def _key(source: OpenedArray) -> str:
-    """Name of a copy: another one for other rows, and whenever a file of the source changed."""
-    place = f"{source.directory}\0{source.rows.start}\0{source.rows.stop}\0{source.signature()}"
+    """Name of a copy: another one for other rows or columns, and whenever a file of the source changed."""
+    rows, columns = source.rows, source.wanted_columns
+    window = f"{rows.start}\0{rows.stop}\0{columns.start}\0{columns.stop}"
+    place = f"{source.directory}\0{window}\0{source.signature()}"
     return hashlib.sha256(place.encode()).hexdigest()[:32]
 
 
-def _staged_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def staged_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Type of the values in a staged copy."""
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 def _bytes(staged: StagedArray) -> int:
-    return staged.rows * staged.columns * _staged_dtype(np.dtype(staged.dtype)).itemsize
+    return staged.rows * staged.columns * staged_dtype(np.dtype(staged.dtype)).itemsize
 
 
 def _copy(source: OpenedArray, directory: Path, key: str, checkpoint: Callable[[], None]) -> StagedArray:
@@ -158,7 +161,7 @@ def _copy(source: OpenedArray, directory: Path, key: str, checkpoint: Callable[[
 
 def _write(source: OpenedArray, temporary: Path, checkpoint: Callable[[], None]) -> None:
     """Write the values to a file in C order."""
-    dtype = _staged_dtype(source.dtype)
+    dtype = staged_dtype(source.dtype)
     shape = (source.rows.stop - source.rows.start, source.columns)
     with temporary.open("w+b") as file:
         if source.whole_rows:
@@ -174,7 +177,7 @@ def _write(source: OpenedArray, temporary: Path, checkpoint: Callable[[], None])
             if target is None:
                 file.write(values.data)
             else:
-                row, column = block.row - source.rows.start, block.column
+                row, column = block.row - source.rows.start, block.column - source.wanted_columns.start
                 target[row : row + values.shape[0], column : column + values.shape[1]] = values
         if target is not None:
             target.flush()
@@ -195,13 +198,14 @@ def _fingerprint(values: NDArray[Any], stored: np.dtype[Any], checkpoint: Callab
 
 def _describe(source: OpenedArray, file: Path, name: str, checkpoint: Callable[[], None]) -> StagedArray:
     rows, columns = source.rows.stop - source.rows.start, source.columns
-    values = np.memmap(file, _staged_dtype(source.dtype), "r", shape=(rows, columns))
+    values = np.memmap(file, staged_dtype(source.dtype), "r", shape=(rows, columns))
     try:
         exactness = exactness_of(values, checkpoint)
     except NotRepresentableError as error:
         raise ProblemError(
             "unsupported-dtype",
-            f"Array {source.shown}: the integer in row {source.rows.start + error.row}, column {error.column} has no "
+            f"Array {source.shown}: the integer in row {source.rows.start + error.row}, column "
+            f"{source.wanted_columns.start + error.column} has no "
             "float64 equal to it. Scale the array, or convert it to float64 yourself.",
         ) from error
     return StagedArray(

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from distributed import get_worker
 
-from ordsim_core import distances
+from ordsim_core import spaces
+from ordsim_core.distances import Distance, Precision
 from ordsim_core.errors import DataError, RangeTooWideError, ZeroVectorError
-from workers import cancellation, identifiers, staging
+from workers import cancellation, costs, groups, identifiers, staging
 from workers.environment import from_environment
 from workers.errors import ProblemError
 from workers.measures import registry
 from workers.measures.protocol import Pair
+from workers.partials import weaker
 from workers.preload import ensure_warm
 from workers.spaces import space_cache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ordsim_core.distances import Distance, Space
+    from ordsim_core.spaces import Space
     from workers.measures.protocol import Checkpoint, MeasureOptions, Shard
     from workers.references import Reference
     from workers.staging import StagedArray
@@ -34,11 +36,12 @@ Name = Literal["x", "y"]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One array of a comparison: where it is, with which rows, and how distance is measured in it."""
+    """One array of a comparison: where it is, with which rows, how distance is measured in it, and how precisely."""
 
     reference: Reference
     distance: Distance
     missing_chunks: Literal["error", "fill"]
+    precision: Precision = Precision.EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,10 @@ class IdentifiersTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardTask:
-    """Count one shard of the measure at `position` in the request."""
+    """Count one shard of the measure at `position` in the request.
+
+    It takes `memory_bytes` beyond the spaces. `groups` are where their labels are, and the digest they had.
+    """
 
     job: str
     attempt: int
@@ -75,6 +81,8 @@ class ShardTask:
     options: MeasureOptions
     shard: Shard
     seed: int
+    memory_bytes: int = 0
+    groups: tuple[Reference, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +95,20 @@ class ShardResult:
 
 
 def stage_side(task: StageTask) -> StagedArray:
-    """Copy one array to this node's staging directory, or find it there."""
+    """Copy one array to this node's staging directory, or find it there.
+
+    Raises
+    ------
+    ProblemError
+        As `staging.stage`; invalid-request if precomputed distances are not square.
+    ShardCancelled
+        If the job was cancelled.
+    """
     logger = logging.LoggerAdapter(log, {"job": task.job, "attempt": task.attempt, "array": task.name})
     logger.info("staging")
     staged = _stage(task.name, task.side, cancellation.checkpoint(task.job, task.attempt))
+    if task.side.distance is Distance.PRECOMPUTED:
+        require_square(task.side.reference, task.name, staged.rows, staged.columns)
     logger.info("staged")
     return staged
 
@@ -141,28 +159,50 @@ def count_shard(task: ShardTask) -> ShardResult:
     pair = Pair(
         _space("x", task.x, task.x_staged, checkpoint),
         _space("y", task.y, task.y_staged, checkpoint),
+        None if task.groups is None else groups.read_again(*task.groups).codes,
     )
+    _make_room(task.memory_bytes)
     measure = registry.find(task.options.measure, task.options.method)
     partial = measure.partial(pair, task.shard, task.options, task.seed, checkpoint)
+    partial = replace(partial, precision=weaker(pair.x.precision.value, pair.y.precision.value))
     seconds = time.perf_counter() - started
     logger.info("counted", extra={"seconds": seconds})
     return ShardResult(partial.to_bytes(), seconds, _worker_address())
+
+
+def require_square(reference: Reference, name: Name, rows: int, columns: int) -> None:
+    """Refuse precomputed distances that are not between the same rows in both directions."""
+    if rows != columns:
+        raise ProblemError(
+            "invalid-request",
+            f"Array {reference.shown(name)} has {rows} rows and {columns} columns; precomputed distances need a "
+            "square array, whose entry (i, j) is the distance from row i to row j.",
+            "request",
+            f"/{name}/path",
+        )
+
+
+def _make_room(shard_bytes: int) -> None:
+    """Drop spaces of other jobs that would leave this shard without the memory it needs."""
+    limit = from_environment().worker_memory
+    if limit is not None:
+        space_cache().make_room(max(0, limit - costs.PROCESS_BYTES - shard_bytes))
 
 
 def _space(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> Space:
     """Return the prepared array from this process's cache, or prepare it."""
 
     def prepare() -> Space:
-        values = _load(name, side, staged, checkpoint)
+        values = load(name, side, staged, checkpoint)
         try:
-            return distances.prepare(values, side.distance, checkpoint)
+            return spaces.prepare(values, side.distance, side.precision, checkpoint)
         except DataError as error:
             raise _problem(error, name, side) from error
 
-    return space_cache().get((staged.fingerprint, side.distance), prepare)
+    return space_cache().get((staged.fingerprint, side.distance, side.precision), prepare)
 
 
-def _load(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> NDArray[Any]:
+def load(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> NDArray[Any]:
     """Map the staged array; stage it first when this node does not have it."""
     directory = from_environment().staging_directory
     try:
@@ -197,10 +237,10 @@ def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
     """
     shown = side.reference.shown(name)
     if isinstance(error, ZeroVectorError):
-        row = stored_row(side, error.row)
+        what = "constant, a zero vector less its mean" if side.distance is Distance.CORRELATION else "a zero vector"
         return ProblemError(
             "zero-vector",
-            f"Row {row} of array {shown} is a zero vector, which has no direction: "
+            f"Row {stored_row(side, error.row)} of array {shown} is {what}, which has no direction: "
             "use the euclidean distance, or leave the row out.",
         )
     if isinstance(error, RangeTooWideError):

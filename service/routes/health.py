@@ -42,9 +42,6 @@ async def is_ready(services: Injected) -> JSONResponse:
         detail = "The job store cannot be written."
         raise HttpProblem("storage-unavailable", detail, more={"reasons": [detail]}) from None
     reasons = await services.cluster.readiness()
-    configured, connected = services.settings.workers, services.runner.workers
-    if connected < configured and not (reasons and connected == 0):
-        reasons = [*reasons, f"{configured - connected} of {configured} workers are not connected"]
     if reasons:
         detail = f"Not ready: {'; '.join(reasons)}. Jobs are accepted and wait."
         raise HttpProblem("cluster-unavailable", detail, headers={"Retry-After": "1"}, more={"reasons": reasons})

@@ -14,9 +14,10 @@ from fastapi import APIRouter, Body, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
-from service import artifacts, checks, documents, errors
+from service import artifacts, checks, documents, errors, findings
 from service.errors import HttpProblem
 from service.openapi import problems
+from service.planning import Workplace
 from service.records import Job
 from service.schemas import JobRequest
 from service.services import Injected, Services
@@ -73,7 +74,7 @@ async def submit_job(
         key=idempotency_key,
         body=body.digest(),
     )
-    job = await run_in_threadpool(_submit, services, body, new)
+    job = await run_in_threadpool(_submit, services, body, new, await services.workplace())
     services.runner.wake()
     headers = {"Location": f"/v1/jobs/{job.id}"}
     # All lines of the header: several mean the same as one that lists them.
@@ -86,13 +87,12 @@ async def submit_job(
     return _status(services, job, 202, headers)
 
 
-def _submit(services: Services, body: JobRequest, new: NewJob) -> Job:
+def _submit(services: Services, body: JobRequest, new: NewJob, place: Workplace) -> Job:
     """Check and accept; a key that is known answers at once, whatever became of the arrays since."""
     if new.key is not None and (known := services.store.find_by_key(new.key, new.body or "")):
         return known
-    arrays = checks.check(body, services.roots)
-    job, _ = services.store.submit(new.with_arrays(arrays))
-    return job
+    checked = checks.check(body, services.roots, place)
+    return services.store.submit(new.with_arrays(checked.arrays))[0]
 
 
 async def _final(services: Services, job: Job, seconds: float) -> Job:
@@ -194,7 +194,7 @@ def get_job(
     "/{jobID}/results",
     operation_id="get_results",
     summary="Results of a job",
-    response_model=documents.Results,
+    response_model=findings.Results,
     responses=problems(404, 409, 410, 422, 503, 507),
 )
 def get_results(services: Injected, request: Request, job_id: JobName) -> Response:

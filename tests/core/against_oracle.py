@@ -2,58 +2,145 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import rational
 
 from ordsim_core import quadruplets, sampling, triplets
-from ordsim_core.distances import Distance, Space, block_keys, prepare
+from ordsim_core.counts import Paths
+from ordsim_core.distances import Distance, Precision
+from ordsim_core.spaces import Space, prepare
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ordsim_core.counts import AgreementCounts
+
+SEED, SAMPLES, UNITS = 5, 60, 9
+COUNTS_QUADRUPLETS = hasattr(quadruplets, "exact_counts")
+
+
+class Answers(NamedTuple):
+    """What is computed of two arrays; of quadruplets, None with fewer than 4 rows."""
+
+    triplets: rational.Triplets
+    sampled_triplets: rational.Counts
+    triplet_units: tuple[rational.Counts, list[int]]
+    quadruplets: rational.Counts | None
+    sampled_quadruplets: rational.Counts | None
+    quadruplet_units: tuple[rational.Counts, list[int]] | None
+
+    @property
+    def agreeing(self) -> list[int]:
+        """Agreeing comparisons, in the order of `Observed.uncertified`."""
+        counts = (self.triplets.counts, self.sampled_triplets, self.triplet_units[0])
+        if self.sampled_quadruplets is not None:
+            counts += (self.sampled_quadruplets, self.quadruplet_units[0])
+        return [five[0] + five[4] for five in counts]
+
+
+class Observed(NamedTuple):
+    """The core's answers, how it found them, and how many comparisons of each it left in doubt."""
+
+    answers: Answers
+    paths: Paths
+    uncertified: list[int]
+
+
+def spaces(
+    x: np.ndarray,
+    y: np.ndarray,
+    x_distance: str = "euclidean",
+    y_distance: str = "euclidean",
+    precision: Precision = Precision.EXACT,
+    key_bits: int | None = None,
+) -> tuple[Space, Space]:
+    return tuple(
+        prepare(side, Distance(distance), precision, key_bits=key_bits)
+        for side, distance in ((x, x_distance), (y, y_distance))
+    )
 
 
 def five(counts: AgreementCounts) -> rational.Counts:
     return counts.concordant, counts.discordant, counts.tied_x, counts.tied_y, counts.tied_both
 
 
-def exact_triplets(x: Space, y: Space) -> tuple[rational.Counts, list[int]]:
-    block = triplets.exact_block(x, y, 0, x.rows)
-    return five(block.counts), block.agreeing.tolist()
+def in_triplets(block: triplets.AnchorBlock) -> rational.Triplets:
+    return rational.Triplets(five(block.counts), block.agreeing.tolist(), block.targets.tolist())
 
 
-def all_quadruplets(x: Space, y: Space) -> rational.Counts:
-    """QSI by enumeration, but over the core's keys."""
-    keys_x, keys_y = block_keys(x, 0, x.rows).tolist(), block_keys(y, 0, y.rows).tolist()
-    counts = [0] * 5
-    for (i, j), (k, m) in combinations(list(combinations(range(x.rows), 2)), 2):
-        if len({i, j, k, m}) == 4:
-            in_x = (keys_x[i][j] > keys_x[k][m]) - (keys_x[i][j] < keys_x[k][m])
-            in_y = (keys_y[i][j] > keys_y[k][m]) - (keys_y[i][j] < keys_y[k][m])
-            counts[rational.kind(in_x, in_y)] += 1
-    return tuple(counts)
+def exact_triplets(x: Space, y: Space) -> rational.Triplets:
+    return in_triplets(triplets.exact_block(x, y, 0, x.rows, per_target=True))
 
 
-def check(x: Any, y: Any, x_distance: str = "euclidean", y_distance: str = "euclidean") -> None:
-    """Exact TSI, its anchors, QSI and both samplers on arrays x and y must be what fractions say."""
-    exact_x, exact_y = rational.Ranked(x.tolist(), x_distance), rational.Ranked(y.tolist(), y_distance)
-    space_x, space_y = prepare(x, Distance(x_distance)), prepare(y, Distance(y_distance))
-    assert exact_triplets(space_x, space_y) == rational.triplets(exact_x, exact_y)
-    drawn = [0] * 5
-    for i, j, k in sampling.triplets(5, 0, 60, len(x)).tolist():
-        drawn[rational.triplet_kind(exact_x, exact_y, i, j, k)] += 1
-    assert list(five(triplets.sampled_range(space_x, space_y, 5, 0, 60))) == drawn
-    if len(x) < 4:
-        return
-    assert all_quadruplets(space_x, space_y) == rational.quadruplets(exact_x, exact_y)
-    drawn = [0] * 5
-    for i, j, k, m in sampling.quadruplets(5, 0, 60, len(x)).tolist():
-        drawn[rational.quadruplet_kind(exact_x, exact_y, i, j, k, m)] += 1
-    assert list(five(quadruplets.sampled_range(space_x, space_y, 5, 0, 60))) == drawn
+def exact_quadruplets(x: Space, y: Space) -> rational.Counts | None:
+    if not COUNTS_QUADRUPLETS or x.rows < 4:
+        return None
+    return five(quadruplets.exact_counts(x, y).counts)
+
+
+def sizes(rows: int) -> tuple[int, int]:
+    """How many targets, and how many pairs, a unit has."""
+    return min(5, rows - 1), min(4, rows // 2)
+
+
+def expected(x: np.ndarray, y: np.ndarray, x_distance: str = "euclidean", y_distance: str = "euclidean") -> Answers:
+    """What fractions say."""
+    sides = rational.Ranked(x.tolist(), x_distance), rational.Ranked(y.tolist(), y_distance)
+    rows = len(x)
+    targets, pairs = sizes(rows)
+
+    def sampled(unit: Any, drawn: np.ndarray) -> tuple[rational.Counts, list[int]]:
+        counts = [unit(*sides, *row) for row in drawn.tolist()]
+        return tuple(map(sum, zip(*counts, strict=True))), [one[0] + one[4] for one in counts]
+
+    of_three = (
+        rational.triplets(*sides),
+        sampled(rational.triplet_unit, sampling.triplets(SEED, 0, SAMPLES, rows))[0],
+        sampled(rational.triplet_unit, sampling.triplet_units(SEED, 0, UNITS, rows, targets)),
+    )
+    if rows < 4:
+        return Answers(*of_three, None, None, None)
+    return Answers(
+        *of_three,
+        rational.quadruplets(*sides) if COUNTS_QUADRUPLETS else None,
+        sampled(rational.quadruplet_unit, sampling.quadruplets(SEED, 0, SAMPLES, rows))[0],
+        sampled(rational.quadruplet_unit, sampling.quadruplet_units(SEED, 0, UNITS, rows, pairs)),
+    )
+
+
+def observed(x: Space, y: Space) -> Observed:
+    """What the core says."""
+    targets, pairs = sizes(x.rows)
+    block = triplets.exact_block(x, y, 0, x.rows, per_target=True)
+    parts = [
+        block,
+        triplets.sampled_range(x, y, SEED, 0, SAMPLES),
+        triplets.units_range(x, y, SEED, 0, UNITS, targets),
+    ]
+    if x.rows >= 4:
+        parts += [
+            quadruplets.sampled_range(x, y, SEED, 0, SAMPLES),
+            quadruplets.units_range(x, y, SEED, 0, UNITS, pairs),
+        ]
+    counts = [five(part.counts) for part in parts]
+    units = [(five(part.counts), part.agreeing.tolist()) for part in parts[2::2]]
+    answers = Answers(
+        in_triplets(block),
+        counts[1],
+        units[0],
+        exact_quadruplets(x, y),
+        *((counts[3], units[1]) if x.rows >= 4 else (None, None)),
+    )
+    paths = sum((part.paths for part in parts), Paths())
+    return Observed(answers, paths, [part.uncertified for part in parts])
+
+
+def check(x: np.ndarray, y: np.ndarray, x_distance: str = "euclidean", y_distance: str = "euclidean") -> None:
+    """All that is computed of arrays x and y must be what fractions say."""
+    assert observed(*spaces(x, y, x_distance, y_distance)).answers == expected(x, y, x_distance, y_distance)
 
 
 def lattice(rng: np.random.Generator, rows: int, columns: int, spread: int = 3) -> np.ndarray:
     """Small integers as float64: heavy ties, and often equal rows."""
-    return rng.integers(-spread, spread + 1, (rows, columns)).astype(np.float64)
+    return rng.integers(-spread, spread + 1, (rows, columns)).astype("f8")

@@ -1,71 +1,104 @@
-"""Spaces: what is accepted, what is refused, what counts as exact, and keys that depend on their pair alone."""
+"""Spaces: what is accepted, what is refused, and what counts as exact."""
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ordsim_core import facts, lattice, triplets
-from ordsim_core.comparisons import keys_of, pair_key
-from ordsim_core.distances import Distance, Exactness, block_keys, exactness_of, prepare
-from ordsim_core.errors import DataError, NonFiniteError, NotRepresentableError, RangeTooWideError, ZeroVectorError
+from ordsim_core import distinct, facts, lattice, quadruplets, triplets
+from ordsim_core.distances import Distance, Exactness, Precision
+from ordsim_core.errors import (
+    AsymmetricDistanceError,
+    DataError,
+    NonFiniteError,
+    NotRepresentableError,
+    RangeTooWideError,
+    ZeroVectorError,
+)
+from ordsim_core.spaces import Space, exactness_of, prepare
 
-SHAPES = [(7, 1), (5, 2), (9, 3), (6, 4), (131, 5), (40, 64), (300, 67)]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("distance", list(Distance))
-def test_keys_depend_on_their_pair_alone(shape: tuple[int, int], distance: Distance) -> None:
-    values = np.random.default_rng(1).standard_normal(shape)
-    values[-1] = values[2]
-    space = prepare(values, distance)
-    keys = block_keys(space, 0, space.rows)
-    assert (keys == keys.T).all()
-    assert (keys[-1] == keys[2]).all()
-    for start, stop in ((0, 1), (2, 5), (space.rows - 1, space.rows), (3, 3)):
-        assert (block_keys(space, start, stop) == keys[start:stop]).all()
-    rng = np.random.default_rng(2)
-    for i, j in rng.integers(0, space.rows, (200, 2)).tolist():
-        assert pair_key(*keys_of(space), i, j) == keys[i, j]
-    assert (np.diag(keys) == (0.0 if distance is Distance.EUCLIDEAN else -1.0)).all()
+RNG = np.random.default_rng(5)
+SAMPLES = {
+    "float32": RNG.standard_normal((9, 4)).astype("f4"),
+    "float64": RNG.standard_normal((9, 4)),
+    "whole": RNG.integers(-5, 6, (9, 4)),
+    "repeated": np.repeat(RNG.standard_normal((3, 4)), 3, axis=0),
+}
 
 
-@pytest.mark.parametrize("distance", list(Distance))
-def test_keys_are_sums_in_column_order(distance: Distance) -> None:
-    values = np.random.default_rng(3).standard_normal((20, 37))
-    space = prepare(values, distance)
-    keys = block_keys(space, 0, 20)
-    for i in range(20):
-        for j in range(20):
-            one, other = space.values[i].tolist(), space.values[j].tolist()
-            if distance is Distance.EUCLIDEAN:
-                expected = 0.0
-                for a, b in zip(one, other, strict=True):
-                    expected += (a - b) * (a - b)
-            else:
-                product = norm = other_norm = 0.0
-                for a, b in zip(one, other, strict=True):
-                    product += a * b
-                    norm += a * a
-                    other_norm += b * b
-                expected = -product * abs(product) / (norm * other_norm)
-            assert keys[i, j] == expected
+def prepared(values: np.ndarray, distance: Distance, **options: Any) -> Space:
+    """Any distance of any values: precomputed ones are made of their products."""
+    if distance is Distance.PRECOMPUTED:
+        values = values @ values.T.astype(values.dtype)
+    return prepare(values, distance, **options)
+
+
+def same(one: Space, other: Space) -> None:
+    """Two spaces must order all distances alike."""
+    everything = triplets.exact_block(one, other, 0, one.rows).counts
+    assert everything.agreeing == everything.comparisons
 
 
 @pytest.mark.parametrize("distance", list(Distance))
-def test_spaces_are_read_only_and_apart_from_their_source(distance: Distance) -> None:
-    for shape in ((4, 3), (4, 1), (1, 4)):
-        source = np.ones(shape)
-        space = prepare(source, distance)
-        for array in (space.values, space.transposed, space.squared_norms):
-            assert not array.flags.writeable
-            assert array.flags.c_contiguous
-            assert not np.shares_memory(array, source)
-        assert source.flags.writeable
-        assert (space.rows, space.columns) == shape
+@pytest.mark.parametrize("name", SAMPLES)
+def test_spaces_keep_what_they_are_made_of(name: str, distance: Distance) -> None:
+    source = SAMPLES[name].copy()
+    space = prepared(source, distance)
+    assert (source == SAMPLES[name]).all()
+    assert source.flags.writeable
+    assert not space.pairs.values.flags.writeable
+    assert space.rows == 9
+    assert space.distance is distance
+    assert space.distinct == (3 if name == "repeated" and distance is not Distance.PRECOMPUTED else 9)
+    kept = sum(part.nbytes for part in (*space.pairs, *space.packing) if isinstance(part, np.ndarray))
+    assert space.nbytes >= kept
+    same(space, space)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_rows_that_need_no_change_are_not_copied(dtype: str) -> None:
+    values = np.random.default_rng(1).standard_normal((50, 8)).astype(dtype)
+    assert np.shares_memory(prepare(values, Distance.EUCLIDEAN).pairs.values, values)
+    assert not np.shares_memory(prepare(values[:, ::2], Distance.EUCLIDEAN).pairs.values, values)
+
+
+def test_what_precision_can_be_had() -> None:
+    whole = SAMPLES["whole"]
+    for distance in Distance:
+        expected = Precision.FLOAT64 if distance is Distance.CORRELATION else Precision.EXACT
+        assert prepared(SAMPLES["float64"], distance).precision is expected
+        assert prepared(whole, distance).precision is Precision.EXACT
+    for distance in (Distance.EUCLIDEAN, Distance.COSINE, Distance.DOT, Distance.MANHATTAN):
+        assert prepare(SAMPLES["float64"], distance, Precision.FLOAT32).precision is Precision.FLOAT32
+    for distance in (Distance.EUCLIDEAN, Distance.DOT, Distance.MANHATTAN, Distance.HAMMING):
+        # Whole numbers cost nothing to be exact about.
+        assert prepare(whole, distance, Precision.FLOAT32).precision is Precision.EXACT
+
+
+def test_precomputed_distances_are_square() -> None:
+    with pytest.raises(ValueError, match=r"square array, this one has shape \(9, 4\)"):
+        prepare(SAMPLES["whole"], Distance.PRECOMPUTED)
+
+
+def test_quadruplets_need_symmetric_distances() -> None:
+    square = np.random.default_rng(2).random((9, 9))
+    space, other = prepare(square, Distance.PRECOMPUTED), prepare(square + square.T, Distance.PRECOMPUTED)
+    triplets.sampled_range(space, other, 0, 0, 10)
+    for count in (quadruplets.sampled_range, quadruplets.units_range):
+        with pytest.raises(AsymmetricDistanceError, match="distances of y are not symmetric: row 1, column 0") as caught:
+            count(other, space, 0, 0, 10, *([2] if count is quadruplets.units_range else []))
+        assert (caught.value.name, caught.value.row, caught.value.column) == ("y", 1, 0)
+
+
+def test_a_constant_row_has_no_correlation() -> None:
+    for constant in (0.1, 3.0, 0.0):
+        values = SAMPLES["float64"].copy()
+        values[6] = constant
+        with pytest.raises(ZeroVectorError, match="row 6 is constant, so its correlation distance") as caught:
+            prepare(values, Distance.CORRELATION)
+        assert caught.value.row == 6
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -93,7 +126,7 @@ def test_a_zero_row_has_no_angle() -> None:
     with pytest.raises(ZeroVectorError, match="row 4 ") as caught:
         prepare(values, Distance.COSINE)
     assert caught.value.row == 4
-    assert prepare(values, Distance.EUCLIDEAN).exact_order
+    assert prepare(values, Distance.EUCLIDEAN).rows == 8
 
 
 @pytest.mark.parametrize(
@@ -112,9 +145,9 @@ def test_integers_that_float64_cannot_hold(value: int, dtype: str) -> None:
 def test_large_integers_that_float64_can_hold(value: int, dtype: str) -> None:
     values = np.zeros((3, 1), dtype)
     values[1, 0] = value
-    keys = block_keys(prepare(values, Distance.EUCLIDEAN), 0, 3)
-    assert keys[0, 1] == float(value) ** 2
-    assert keys[0, 2] == 0
+    # Row 1 is far from both others, which are equal.
+    line = prepare(np.array([[0.0], [5.0], [0.0]]), Distance.EUCLIDEAN)
+    same(prepare(values, Distance.EUCLIDEAN), line)
 
 
 @pytest.mark.parametrize(
@@ -141,8 +174,10 @@ def test_huge_and_tiny_values_are_brought_into_range(scale: float) -> None:
     values[values == 0] = 1
     y = prepare(rng.standard_normal((12, 3)), Distance.EUCLIDEAN)
     for distance in Distance:
+        if distance is Distance.PRECOMPUTED:
+            continue
         plain, scaled = prepare(values, distance), prepare(values * scale, distance)
-        assert scaled.exact_order == plain.exact_order is True
+        assert scaled.precision is plain.precision is Precision.EXACT
         assert triplets.exact_block(scaled, y, 0, 12).counts == triplets.exact_block(plain, y, 0, 12).counts
 
 
@@ -161,12 +196,12 @@ def test_a_range_too_wide_is_refused_not_answered() -> None:
 def test_all_of_float32_fits_the_euclidean_range() -> None:
     limits = np.finfo("f4")
     values = np.array([[limits.max, limits.smallest_subnormal], [-limits.max, 0], [0, limits.tiny], [0, 0]], "f4")
-    keys = block_keys(prepare(values, Distance.EUCLIDEAN), 0, 4)
-    assert np.isfinite(keys).all()
-    assert (keys[~np.eye(4, dtype=bool)] > 0).all()
-
-
-RNG = np.random.default_rng(5)
+    small = np.array([[9, 0], [-9, 0], [0, 1], [0, 0]])
+    y = prepare(small, Distance.EUCLIDEAN)
+    counts = triplets.exact_block(prepare(values, Distance.EUCLIDEAN), y, 0, 4).counts
+    # Only from rows 2 and 3 are rows 0 and 1 equally far in the small copy; in float32 extremes, row 0 alone has a
+    # last bit that tells.
+    assert counts.discordant == 0
 
 
 @pytest.mark.parametrize(
@@ -188,47 +223,27 @@ def test_exactness(values: np.ndarray, expected: Exactness) -> None:
     assert exactness_of(values) is expected
     space = prepare(values, Distance.EUCLIDEAN)
     assert space.exactness is expected
-    assert space.exact_order is (expected is Exactness.INTEGER)
 
 
-def test_exact_order_under_cosine_needs_short_rows() -> None:
-    short = np.array([[98, 11], [11, 98], [70, 69]])  # at most 9741 in squared length
-    assert int((short**2).sum(axis=1).max()) <= 9741
-    assert prepare(short, Distance.COSINE).exact_order
-    assert prepare(short * 2.0 ** np.array([[-9], [0], [40]]), Distance.COSINE).exact_order
-    long = np.array([[99, 11], [11, 98], [70, 69]])
-    assert not prepare(long, Distance.COSINE).exact_order
-    assert prepare(long, Distance.COSINE).exactness is Exactness.INTEGER
-
-
-def test_exact_order_under_cosine_keeps_all_fractions_apart() -> None:
-    # All rows with entries up to 6: many equal and many close cosines, compared by cross-multiplication.
-    grid = np.array([(a, b, c) for a in range(7) for b in range(7) for c in range(0, 7, 3) if a + b + c])
-    space = prepare(grid, Distance.COSINE)
-    assert space.exact_order
-    keys = block_keys(space, 0, space.rows)
-    products = (grid @ grid.T).astype(object)
-    norms = (grid**2).sum(axis=1).astype(object)
-    numerators = (products * abs(products)).ravel()
-    denominators = np.outer(norms, norms).ravel()
-    order = np.argsort(-keys.ravel(), kind="stable")
-    for one, other in itertools.pairwise(order):
-        left, right = numerators[one] * denominators[other], numerators[other] * denominators[one]
-        in_keys = -keys.ravel()[one] < -keys.ravel()[other]
-        assert (left < right) == in_keys
-        assert (left == right) == (keys.ravel()[one] == keys.ravel()[other])
+def test_distinct_rows_are_numbered_by_where_they_first_occur(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0], [3.0, 1.0], [2.0, 0.0], [1.0, 0.0]])
+    for tried in ("by hashes", "although all hashes are equal"):
+        found = distinct.find(values)
+        assert found.number.tolist() == [0, 1, 0, 2, 1, 0], tried
+        assert found.first.tolist() == [0, 1, 3]
+        assert found.copies.tolist() == [3, 2, 1]
+        assert found.repeated
+        monkeypatch.setattr(distinct, "_hash", lambda bits, hashes: hashes.fill(7))
+    assert not distinct.find(values[[0, 1, 3]]).repeated
 
 
 class GaveUpError(Exception):
     pass
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e300], ids=["as it is", "scaled"])
-@pytest.mark.parametrize("distance", list(Distance))
-def test_every_step_over_a_large_array_can_be_given_up(
-    distance: Distance, scale: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = np.random.default_rng(3).standard_normal((40, 5)) * scale
+@pytest.mark.parametrize("distance", [distance for distance in Distance if distance is not Distance.PRECOMPUTED])
+def test_every_step_over_a_large_array_can_be_given_up(distance: Distance, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(3).standard_normal((40, 5))
     whole = prepare(values, distance)
     monkeypatch.setattr(lattice, "_BLOCK_VALUES", 20)
     monkeypatch.setattr(facts, "_BLOCK_VALUES", 20)
@@ -241,15 +256,15 @@ def test_every_step_over_a_large_array_can_be_given_up(
     def passes(function: Any, *arguments: Any) -> float:
         nonlocal passed
         passed = 0
-        function(*arguments, counting)
+        function(*arguments, checkpoint=counting)
         return passed / 10  # blocks
 
     assert passes(exactness_of, values) == 1
     assert passes(facts.constant_columns, np.zeros((40, 5))) == 1
     assert passes(facts.distinct_rows, values) == 1
-    # Looking, converting, scaling where it is needed, and transposing.
-    scaled = distance is Distance.COSINE or scale > 1
-    assert passes(prepare, values, distance) == (4 if scaled else 3)
+    # Looking, telling rows apart, and for some distances centring, looking again, scaling, and lengths.
+    expected = {Distance.COSINE: 4, Distance.CORRELATION: 6, Distance.DOT: 3}
+    assert passes(prepare, values, distance) == expected.get(distance, 2)
     calls = passed
     for last in range(calls):
         left = last
@@ -261,9 +276,7 @@ def test_every_step_over_a_large_array_can_be_given_up(
             left -= 1
 
         with pytest.raises(GaveUpError):
-            prepare(values, distance, giving_up)
+            prepare(values, distance, checkpoint=giving_up)
     in_blocks = prepare(values, distance)
-    for field in ("values", "transposed", "squared_norms"):
-        assert getattr(in_blocks, field).tobytes() == getattr(whole, field).tobytes()
-        assert not getattr(in_blocks, field).flags.writeable
-    assert in_blocks.exact_order is whole.exact_order
+    for one, other in zip((*in_blocks.pairs, *in_blocks.packing), (*whole.pairs, *whole.packing), strict=True):
+        assert np.array_equal(one, other)

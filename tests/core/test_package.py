@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from ordsim_core import facts, quadruplets, triplets, warmup
-from ordsim_core.distances import Distance, block_keys, prepare
+from ordsim_core.distances import Distance
+from ordsim_core.spaces import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ordsim_core.distances import Space
+    from ordsim_core.spaces import Space
 
 FORBIDDEN = ["dask", "distributed", "zarr", "numcodecs", "fastapi", "pydantic", "workers", "service"]
 
@@ -35,20 +36,27 @@ import sys
 import numpy as np
 from numba.core.event import install_recorder
 from ordsim_core import quadruplets, sampling, triplets, warmup
-from ordsim_core.distances import Distance, exactness_of, prepare
+from ordsim_core.distances import Distance, Precision
+from ordsim_core.spaces import exactness_of, prepare
 warmup.warm()
 rng = np.random.default_rng(0)
 with install_recorder("numba:compile") as recorder:
     for dtype in ("f2", "f4", "f8", ">f8", "i1", "u8", "?"):
         values = (rng.random((50, 7)) * 5 + 1).astype(dtype)
+        values[:, 0] = 0  # no row is constant
         values.flags.writeable = dtype in ("f4", "i1")
         exactness_of(values)
         for distance in Distance:
-            space = prepare(values, distance)
-            triplets.exact_block(space, space, 10, 30)
-            triplets.sampled_range(space, space, 2**64 - 1, 10, 2**33 - 2**33 + 20)
-            quadruplets.sampled_range(space, space, 0, 2**40, 2**40 + 3)
+            for precision in Precision:
+                square = values[:7] + values[:7].T if distance is Distance.PRECOMPUTED else values
+                space = prepare(square, distance, precision)
+                triplets.exact_block(space, space, 2, 6, per_target=True)
+                triplets.sampled_range(space, space, 2**64 - 1, 10, 2**33 - 2**33 + 20)
+                triplets.units_range(space, space, 1, 0, 3, 4)
+                quadruplets.sampled_range(space, space, 0, 2**40, 2**40 + 3)
+                quadruplets.units_range(space, space, 1, 0, 3, 3)
     sampling.triplets(3, 0, 5, 50)
+    sampling.batch(3, 0, 5, 50)
     sampling.quadruplets(3, 0, 5, 50)
 print([str(event[1].data["dispatcher"]) for event in recorder.buffer])
 """
@@ -69,9 +77,9 @@ def test_nothing_is_left_to_compile_once_warm() -> None:
 
 
 ONE_LONG_KERNEL = {
-    "keys of a block": lambda space: block_keys(space, 0, space.rows),
-    "sampled triplets": lambda space: triplets.sampled_range(space, space, 0, 0, 120_000),
-    "sampled quadruplets": lambda space: quadruplets.sampled_range(space, space, 0, 0, 120_000),
+    "a block of anchors": lambda space: triplets.exact_block(space, space, 0, 400),
+    "sampled triplets": lambda space: triplets.sampled_range(space, space, 0, 0, 400_000),
+    "sampled quadruplets": lambda space: quadruplets.sampled_range(space, space, 0, 0, 400_000),
 }
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ordsim_core import intervals, quadruplets, triplets
-from ordsim_core.distances import Distance, prepare
+from ordsim_core.distances import Distance
+from ordsim_core.spaces import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +61,7 @@ def runs(request: pytest.FixtureRequest, samples: int) -> tuple[float, list[Agre
     sampler, reference = request.param
     x, y = (prepare(np.load(DATA / f"{name}.npy"), Distance.EUCLIDEAN) for name in PAIR["pair"].split(" ~ "))
     agreeing, comparisons = PAIR[reference]
-    return agreeing / comparisons, [sampler(x, y, seed, 0, samples) for seed in range(SEEDS)]
+    return agreeing / comparisons, [sampler(x, y, seed, 0, samples).counts for seed in range(SEEDS)]
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.99])

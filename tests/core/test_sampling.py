@@ -13,9 +13,11 @@ from scipy.stats import binom, chi2
 
 from ordsim_core import intervals, quadruplets, sampling, triplets
 from ordsim_core.counts import AgreementCounts
-from ordsim_core.distances import Distance, prepare
+from ordsim_core.distances import Distance
+from ordsim_core.spaces import prepare
 
 if TYPE_CHECKING:
+    from ordsim_core.comparisons import Sampled
     from collections.abc import Callable
 
 STREAMS: list[tuple[Callable[..., Any], int]] = [(sampling.triplets, 3), (sampling.quadruplets, 4)]
@@ -107,7 +109,7 @@ def runs(request: pytest.FixtureRequest) -> tuple[float, list[AgreementCounts]]:
     sampler, reference = request.param
     x, y = (prepare(np.load(DATA / f"{name}.npy"), Distance.EUCLIDEAN) for name in PAIR["pair"].split(" ~ "))
     agreeing, comparisons = PAIR[reference]
-    return agreeing / comparisons, [sampler(x, y, seed, 0, SAMPLES) for seed in range(SEEDS)]
+    return agreeing / comparisons, [sampler(x, y, seed, 0, SAMPLES).counts for seed in range(SEEDS)]
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
@@ -136,15 +138,15 @@ def test_seeds_scatter_as_independent_samples_do(runs: tuple[float, list[Agreeme
 
 
 @pytest.mark.parametrize(("sampler", "minimum"), [(triplets.sampled_range, 3), (quadruplets.sampled_range, 4)])
-def test_samplers_add_up_and_refuse(sampler: Callable[..., AgreementCounts], minimum: int) -> None:
+def test_samplers_add_up_and_refuse(sampler: Callable[..., Sampled], minimum: int) -> None:
     rng = np.random.default_rng(0)
     x, y = (prepare(rng.integers(0, 3, (30, columns)), Distance.EUCLIDEAN) for columns in (2, 3))
-    whole = sampler(x, y, 7, 0, 5000)
+    whole = sampler(x, y, 7, 0, 5000).counts
     assert whole.comparisons == 5000
     assert min(whole.concordant, whole.discordant, whole.tied_x, whole.tied_y, whole.tied_both) > 0
-    parts = [sampler(x, y, 7, start, start + 500) for start in range(0, 5000, 500)]
+    parts = [sampler(x, y, 7, start, start + 500).counts for start in range(0, 5000, 500)]
     assert sum(parts, AgreementCounts()) == whole
-    assert sampler(x, y, 7, 12, 12) == AgreementCounts()
+    assert sampler(x, y, 7, 12, 12).counts == AgreementCounts()
     small = prepare(np.ones((minimum - 1, 2)), Distance.EUCLIDEAN)
     with pytest.raises(ValueError, match=f"at least {minimum} rows"):
         sampler(small, small, 0, 0, 10)
@@ -152,3 +154,65 @@ def test_samplers_add_up_and_refuse(sampler: Callable[..., AgreementCounts], min
         sampler(x, small, 0, 0, 10)
     with pytest.raises(ValueError, match="seed"):
         sampler(x, y, -1, 0, 10)
+
+
+UNITS = [
+    (triplets.units_range, sampling.triplet_units, lambda members: 1 + members),
+    (quadruplets.units_range, sampling.quadruplet_units, lambda members: 2 * members),
+]
+
+
+@pytest.mark.parametrize(("counter", "draw", "size"), UNITS, ids=["tsi", "qsi"])
+def test_units_draw_distinct_rows_evenly(counter: Any, draw: Any, size: Any) -> None:
+    rows, members, units = 11, 4, 22_000
+    drawn = draw(3, 5, 5 + units, rows, members)
+    assert drawn.shape == (units, size(members))
+    assert (np.diff(np.sort(drawn, axis=1), axis=1) > 0).all()
+    assert (draw(3, 7, 9, rows, members) == drawn[2:4]).all()
+    assert (draw(4, 5, 5 + units, rows, members) != drawn).any(axis=1).mean() > 0.99
+    expected = units / rows
+    for column in drawn.T:
+        scatter = ((np.bincount(column, minlength=rows) - expected) ** 2).sum() / expected
+        assert scatter < chi2.isf(FALSE_ALARM, rows - 1)
+    # Neighbouring places are as good as independent: every ordered pair of different rows is as likely.
+    cells = np.bincount(drawn[:, 0] * rows + drawn[:, 1], minlength=rows * rows)
+    cells = np.delete(cells, np.arange(rows) * (rows + 1))
+    expected = units / len(cells)
+    assert ((cells - expected) ** 2).sum() / expected < chi2.isf(FALSE_ALARM, len(cells) - 1)
+    # All rows can be drawn, and one more cannot.
+    assert (np.sort(draw(0, 0, 5, size(members), members), axis=1) == np.arange(size(members))).all()
+    with pytest.raises(ValueError, match="distinct rows are needed"):
+        draw(0, 0, 5, size(members) - 1, members)
+
+
+@pytest.mark.parametrize(("counter", "draw", "size"), UNITS, ids=["tsi", "qsi"])
+def test_units_add_up_and_refuse(counter: Any, draw: Any, size: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (prepare(rng.integers(0, 3, (30, columns)), Distance.EUCLIDEAN) for columns in (2, 3))
+    whole = counter(x, y, 7, 0, 3000, 5)
+    assert whole.counts.comparisons == 3000 * 10
+    assert whole.counts.agreeing == whole.agreeing.sum()
+    parts = [counter(x, y, 7, start, start + 500, 5) for start in range(0, 3000, 500)]
+    assert sum((part.counts for part in parts), AgreementCounts()) == whole.counts
+    assert (np.concatenate([part.agreeing for part in parts]) == whole.agreeing).all()
+    with pytest.raises(ValueError, match="at least 2"):
+        counter(x, y, 7, 0, 1, 1)
+    with pytest.raises(ValueError, match="rows are needed"):
+        counter(x, y, 7, 0, 1, 40)
+
+
+def test_permutations_are_uniform_and_belong_to_their_seed() -> None:
+    orders = [tuple(sampling.permutation(seed, 4).tolist()) for seed in range(4800)]
+    counts = np.unique(np.array(orders), axis=0, return_counts=True)[1]
+    assert len(counts) == 24
+    assert ((counts - 200) ** 2).sum() / 200 < chi2.isf(FALSE_ALARM, 23)
+    assert (np.sort(sampling.permutation(9, 1000)) == np.arange(1000)).all()
+
+
+def test_batches_are_sorted_distinct_and_differ() -> None:
+    batches = [sampling.batch(1, index, 6, 50).tolist() for index in range(200)]
+    assert all(len(set(rows)) == 6 and sorted(rows) == rows for rows in batches)
+    assert len({tuple(rows) for rows in batches}) > 190
+    chosen = np.bincount(np.concatenate(batches), minlength=50)
+    assert ((chosen - 24) ** 2).sum() / 24 < chi2.isf(FALSE_ALARM, 49)
+    assert sampling.batch(1, 7, 50, 50).tolist() == list(range(50))

@@ -101,11 +101,23 @@ class JobMachine(RuleBasedStateMachine):
     @rule(job=jobs, shard=st.integers(0, 4))
     def record(self, job: str, shard: int) -> None:
         model = self.model[job]
-        planned = model["shards"] is not None and shard < len(model["shards"])
+        planned = shard in [planned.index for planned in model["shards"] or ()]
         taken = self.store.ledger.record(job, 0, shard, Partial(AgreementCounts(concordant=10 + shard)).to_bytes(), 1.0)
         assert taken == (planned and model["status"] == "running" and shard not in model["done"])
         if taken:
             model["done"].add(shard)
+
+    @rule(job=jobs, length=st.integers(1, 4))
+    def settle(self, job: str, length: int) -> None:
+        model = self.model[job]
+        if model["shards"] is None or length > len(model["shards"]) or self.store.ledger.settled(job):
+            return
+        self.expect(job, {"running"}, "running", lambda: self.store.ledger.settle(job, 0, length))
+        if model["status"] == "running":
+            model["shards"] = [
+                shard for shard in model["shards"] if shard.index < length or shard.index in model["done"]
+            ]
+            assert self.store.ledger.settled(job) == {0: length}
 
     @rule()
     def restart(self) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import zarr
 
-from ordsim_core.distances import Distance, prepare
+from ordsim_core.distances import Distance
+from ordsim_core.spaces import prepare
 from ordsim_core.triplets import exact_block
 from tests.service.conftest import (
     EXACT,
@@ -22,6 +23,7 @@ from tests.service.conftest import (
     wait_until,
 )
 from workers.measures import registry
+from workers.partials import PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +61,8 @@ def test_results_have_the_counts_of_the_core(client: httpx2.Client, read: Callab
     assert results["inputs"]["n"] == 600
     assert results["inputs"]["x"]["exactness"] == "float"
     assert results["provenance"]["plan"][0]["shards"] > 1
-    assert codes(results) == ["no-row-ids", "precision-fell-back"]
-    assert exact["precision"] == {"used": "float64"}
+    assert codes(results) == ["no-row-ids"]
+    assert (exact["precision"]["used"], exact["precision"]["paths"].keys()) == ("exact", set(PATHS))
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def test_warnings_say_what_a_reader_should_know(client: httpx2.Client) -> None:
     assert codes(filled) == ["chunks-filled", "small-sample"]
     assert filled["inputs"]["x"]["missingChunksFilled"] == 1
     few = compare(client, request("large", "larger", [{**SAMPLED, "samples": 50}]))
-    assert codes(few) == ["no-row-ids", "precision-fell-back", "small-sample"]
+    assert codes(few) == ["no-row-ids", "small-sample"]
 
 
 def test_constant_columns_are_judged_by_the_distance(client: httpx2.Client) -> None:
@@ -95,11 +97,24 @@ def test_constant_columns_are_judged_by_the_distance(client: httpx2.Client) -> N
         assert words in detail
 
 
-def test_cosine_claims_no_exactness(client: httpx2.Client) -> None:
-    body = request()
-    body["x"]["distance"] = "cosine"
-    (result,) = compare(client, body)["results"]
-    assert result["precision"] == {"used": "float64"}
+def test_exactness_is_claimed_only_where_it_can_be_had(client: httpx2.Client) -> None:
+    for distance, used in (("cosine", "exact"), ("correlation", "float64"), ("dot", "exact"), ("hamming", "exact")):
+        body = request("float")
+        body["x"]["distance"] = distance
+        results = compare(client, body)
+        assert results["results"][0]["precision"]["used"] == used
+        assert ("precision-fell-back" in codes(results)) == (used != "exact")
+
+
+def test_float32_is_used_where_it_is_asked_for(client: httpx2.Client) -> None:
+    (exact,) = compare(client, request("large", "larger"))["results"]
+    results = compare(client, request("large", "larger", precision="float32"))
+    (fast,) = results["results"]
+    assert fast["precision"]["used"] == "float32"
+    assert "precision-fell-back" not in codes(results)
+    assert fast["score"] == pytest.approx(exact["score"], abs=1e-4)
+    # Integers are exact in float32 too.
+    assert compare(client, request(precision="float32"))["results"][0]["precision"]["used"] == "exact"
 
 
 def test_confidence_follows_delta(client: httpx2.Client) -> None:

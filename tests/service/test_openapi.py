@@ -44,6 +44,7 @@ def test_every_operation_is_named_and_explained(document: dict[str, Any]) -> Non
         "list_jobs",
         "list_processes",
         "list_roots",
+        "plan_job",
         "submit_job",
     ]
     for operation in found:

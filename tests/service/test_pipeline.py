@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service import pipeline
-from service.pipeline import IN_FLIGHT, JobContext, Pipeline
+from service.counting import IN_FLIGHT
+from service.pipeline import JobContext, Pipeline
+from service.preparing import Preparation, Prepared, Stopped
+from service.schemas import JobRequest
 from service.store import JobStore, NewJob
-from tests.service.conftest import request
+from tests.service.conftest import EXACT, SAMPLED, request
+from workers import execute
+from workers.inspection import GroupsTask, check_symmetry, read_groups
 from workers.references import Reference, RowRange
 from workers.staging import StagedArray
 from workers.tasks import IdentifiersTask, check_rows, count_shard
@@ -28,7 +33,11 @@ IDS = {name: {"root": "lab", "path": f"ids/{name}"} for name in "xy"}
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[JobContext]:
     with closing(JobStore(tmp_path / "jobs.sqlite3")) as store:
-        yield JobContext(store, SimpleNamespace(), tmp_path, 0.5)  # type: ignore[arg-type]
+        yield JobContext(store, SimpleNamespace(worker_memory=worker_memory), tmp_path, 0.5)  # type: ignore[arg-type]
+
+
+async def worker_memory() -> int:
+    return 2**30
 
 
 def attempt(context: JobContext, threads: dict[str, int], **fields: Any) -> Pipeline:
@@ -39,27 +48,33 @@ def attempt(context: JobContext, threads: dict[str, int], **fields: Any) -> Pipe
     return Pipeline(job, context, asyncio.Event(), lambda: threads)
 
 
+def preparation(context: JobContext, **fields: Any) -> Preparation:
+    """The first steps of a job that was just claimed."""
+    job = attempt(context, {}, **fields)
+    return Preparation(job.job, job.request, context.cluster, job.stop)
+
+
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, list[Any], Any]]:
     """Function, tasks and limit of each call of `execute`, which stops before its first task."""
     found: list[tuple[Any, list[Any], Any]] = []
-    execute = pipeline.execute.execute
+    original = execute.execute
 
     async def stopped(cluster: Any, function: Any, tasks: Any, *, limit: Any, **others: Any) -> AsyncIterator[Any]:
         if isinstance(cluster, SimpleNamespace):
             found.append((function, list(tasks), limit))
             return
         # A service of the session may be at work beside this test.
-        async for pair in execute(cluster, function, tasks, limit=limit, **others):
+        async for pair in original(cluster, function, tasks, limit=limit, **others):
             yield pair
 
-    monkeypatch.setattr(pipeline.execute, "execute", stopped)
+    monkeypatch.setattr(execute, "execute", stopped)
     return found
 
 
 async def test_shards_in_flight_follow_the_workers(context: JobContext, calls: list[Any]) -> None:
     threads = {"first": 1}
-    assert not await attempt(context, threads)._count(STAGED, STAGED)
+    assert not await attempt(context, threads)._count(Prepared(STAGED, STAGED))
     ((function, _, limit),) = calls
     assert function is count_shard
     assert limit() == IN_FLIGHT
@@ -72,11 +87,35 @@ async def test_shards_in_flight_follow_the_workers(context: JobContext, calls: l
 async def test_identifiers_are_compared_on_a_worker(context: JobContext, calls: list[Any]) -> None:
     body: dict[str, Any] = {"x": {"root": "lab", "path": "x", "rows": {"start": 2, "stop": 10}}}
     # Stopped before the task was done: nothing is known, so the job does not go on.
-    assert not await attempt(context, {}, **body, ids=IDS)._check_identifiers(8)
+    with pytest.raises(Stopped):
+        await preparation(context, **body, ids=IDS).check_identifiers(8)
     x, y = Reference("lab", "ids/x", RowRange(2, 10)), Reference("lab", "ids/y", RowRange(0, 8))
     assert calls == [(check_rows, [IdentifiersTask("a", 1, x, y)], 1)]
 
 
 async def test_without_identifiers_there_is_nothing_to_compare(context: JobContext, calls: list[Any]) -> None:
-    assert await attempt(context, {})._check_identifiers(8)
+    await preparation(context).check_identifiers(8)
     assert calls == []
+
+
+async def test_groups_are_read_on_a_worker(context: JobContext, calls: list[Any]) -> None:
+    groups = {"root": "lab", "path": "labels"}
+    with pytest.raises(Stopped):
+        await preparation(context, groups=groups, rows={"start": 2, "stop": 6}).read_groups(4)
+    assert calls == [(read_groups, [GroupsTask("a", 1, Reference("lab", "labels", RowRange(2, 6)))], 1)]
+
+
+async def test_symmetry_is_checked_where_distances_are_given_and_a_measure_needs_it(
+    context: JobContext, calls: list[Any]
+) -> None:
+    given = {"root": "lab", "path": "x", "distance": "precomputed"}
+    staged = {"x": STAGED, "y": STAGED}
+    job = preparation(context, x=given, measures=[EXACT])
+    await job.check_symmetry(staged)  # type: ignore[arg-type]
+    assert calls == []
+    needing = JobRequest.model_validate({**request(measures=[EXACT, SAMPLED]), "x": given})
+    with pytest.raises(Stopped):
+        await replace(job, request=needing).check_symmetry(staged)  # type: ignore[arg-type]
+    ((function, (task,), _),) = calls
+    assert function is check_symmetry
+    assert (task.name, task.side.distance, task.measure) == ("x", "precomputed", "qsi (sampled)")

@@ -13,8 +13,9 @@ import pytest
 from rich.console import Console
 from rich.segment import Segment
 
-from ordsim_core import intervals
+from ordsim_core import betting, intervals, jackknife, population
 from ordsim_core.counts import AgreementCounts
+from ordsim_core.distances import Precision
 from service import listing, numerals, sentences
 from service.answers import Results
 from service.importing import import_with_progress
@@ -22,6 +23,7 @@ from service.progress import PHASES, STATES, JobProgress, Speed, percent
 from service.report import WIDEST, print_report, render
 from service.scale import Scale
 from service.states import JobStatus, Phase
+from workers.partials import PATHS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,6 +171,70 @@ def test_a_score_of_one() -> None:
     assert "opposite order 0 0%" in text
 
 
+def test_units_and_what_their_intervals_speak_of() -> None:
+    sampling = {"low": 0.66, "high": 0.753, "method": "betting", "confidence": 0.99, "rigorous": True}
+    found = {
+        "sampling": sampling,
+        "population": {**sampling, "low": 0.5, "high": 0.9, "method": "kl-u-statistic"},
+        "jackknife": {
+            **sampling,
+            "method": "jackknife",
+            "standardError": 0.01234,
+            "unit": "group",
+            "rigorous": False,
+        },
+        "arithmetic": {**sampling, "method": "float32-bound", "confidence": 1.0, "uncertified": "1234"},
+    }
+    spec = {"measure": "tsi", "method": "units", "units": 20, "targets": 5, "width": 0.1}
+    precision = {"used": "float32", "paths": {"chains": 1200, "direct": 3, "exact": 0}}
+    result = {
+        **SAMPLED,
+        "measure": "tsi",
+        "method": "units",
+        "spec": spec,
+        "intervals": found,
+        "precision": precision,
+    }
+    json = document(result)
+    json["inputs"]["groups"] = {"count": 1500}
+    text = flat(printed(json))
+    for expected in (
+        "TSI, triplet similarity, units",
+        "They fall into 1,500 groups.",
+        "In 71.2% of the 800 triplets drawn",
+        "Of all 2.0 trillion, they agree in 66.0% to 75.3%, with 99% confidence.",
+        "0.660000 to 0.753000 betting, 99% confidence 0.5",
+        "Kullback-Leibler, for a U-statistic, 99% confidence, of the population that the rows are from",
+        "jackknife, right for many rows, standard error 0.0123 over groups, 99% confidence, not rigorous, of the",
+        "bound on rounding in float32, 1,234 comparisons in doubt, of the score in exact arithmetic",
+        "width 0.093; 0.1 was asked for",
+        "float32: order and ties are those of distances rounded to float32",
+        "distances: 1,200 too close to a neighbour to be certain at once, 3 put into order by float64 distances, 0 by "
+        "exact arithmetic",
+    ):
+        assert expected in text, expected
+
+
+def test_an_interval_that_does_not_exist_says_why() -> None:
+    absent = {"sampling": None, "reason": "batches give no guarantee"}
+    result = {**SAMPLED, "method": "batched", "intervals": absent}
+    text = flat(printed(document(result)))
+    assert "interval none for what was drawn: batches give no guarantee" in text
+    assert "they agree in" not in text
+    (found,) = Results(document(result))
+    assert (found.intervals, found.interval()) == ({}, None)
+    bound = {"low": 0.7, "high": 0.72, "method": "float32-bound", "uncertified": "7"}
+    both = flat(printed(document({**result, "intervals": {**absent, "arithmetic": bound}})))
+    assert "bound on rounding in float32, 7 comparisons in doubt" in both
+    assert "none for what was drawn: batches" in both
+
+
+def test_distances_that_were_all_certain() -> None:
+    precision = {"used": "exact", "paths": {"chains": 0, "direct": 0, "exact": 0}}
+    assert "no distances were too close to tell apart" in flat(printed(document({**EXACT, "precision": precision})))
+    assert "too close" not in flat(printed(document(EXACT)))
+
+
 def test_no_score_says_why() -> None:
     text = flat(printed(document({"measure": "cka", "spec": {}, "score": None, "reason": "x is constant"}, EXACT)))
     assert "CKA" in text
@@ -227,9 +293,18 @@ def test_of_chance_is_spoken_once_and_only_with_baselines() -> None:
 
 def test_the_report_knows_only_what_a_service_sends() -> None:
     counts = AgreementCounts(concordant=3, discordant=1)
-    made = [make(counts, 0.9) for make in (intervals.exact, intervals.clopper_pearson, intervals.hoeffding)]
-    assert list(sentences.METHODS) == [interval.method for interval in made]
-    assert sentences.PRECISIONS.keys() == {"exact", "float64"}
+    units = np.array([3, 1, 2], np.int64)
+    made = [
+        *(make(counts, 0.9) for make in (intervals.exact, intervals.clopper_pearson, intervals.hoeffding)),
+        *(make(units, 4, 0.9) for make in (intervals.maurer_pontil, betting.interval, betting.sequential)),
+        intervals.sequential(counts, 0.9),
+        population.kl(0.75, 0.25, 8, 3, 0.9),
+        population.hoeffding(0.75, 8, 3, 0.9),
+        intervals.arithmetic(counts, 1),
+    ]
+    assert sentences.METHODS.keys() == {*(interval.method for interval in made), jackknife.METHOD}
+    assert sentences.PRECISIONS.keys() == set(Precision)
+    assert tuple(sentences.PATHS) == PATHS
     assert PHASES.keys() == set(Phase)
     assert STATES.keys() == set(JobStatus)
 

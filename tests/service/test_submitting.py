@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service import checks
+from service.planning import Workplace
 from service.schemas import JobRequest
 from tests.service.conftest import EXACT, SAMPLED, check_problem, compare, finish, request, submit
 from workers.errors import ProblemError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
+PLACE = Workplace(0.5, 2**30)
 TRIPLETS = {"measure": "tsi", "method": "sampled", "epsilon": 0.05, "delta": 0.05}
 
 
@@ -231,11 +233,11 @@ def test_more_rows_than_a_measure_can_take(lab: Path, monkeypatch: pytest.Monkey
     asked = JobRequest.model_validate(request(measures=[EXACT, SAMPLED]))
     for measure in (QsiSampled, TsiExact):
         monkeypatch.setattr(measure, "maximum_rows", 8)
-    checks.check(asked, roots)
+    checks.check(asked, roots, PLACE)
     for position, measure in ((1, QsiSampled), (0, TsiExact)):
         monkeypatch.setattr(measure, "maximum_rows", 7)
         with pytest.raises(ProblemError) as caught:
-            checks.check(asked, roots)
+            checks.check(asked, roots, PLACE)
         problem = caught.value
         assert (problem.slug, problem.origin, problem.pointer) == ("over-limit", "request", f"/measures/{position}")
         for words in (f"{measure.measure} ({measure.method})", "at most 7 rows", "there are 8"):

@@ -52,6 +52,15 @@ def test_an_absurd_number_of_shards_becomes_longer_shards() -> None:
     assert shards[-1].stop == 10**12
 
 
+def test_shards_that_write_much_into_the_ledger_get_longer() -> None:
+    each = cutting.LEDGER_LIMIT // 10
+    shards = cutting.shards(1000, 1.0, 1.0, 1, ledger_bytes=each)
+    assert len(shards) == 10
+    assert shards[-1].stop == 1000
+    assert len(cutting.shards(1000, 1.0, 1.0, 1, ledger_bytes=8)) == 1000
+    assert len(cutting.shards(1000, 1.0, 1.0, 1, ledger_bytes=2 * cutting.LEDGER_LIMIT)) == 1
+
+
 def test_nothing_to_do_is_no_shard() -> None:
     assert cutting.shards(0, 1.0, 1.0, 1) == []
 

@@ -15,10 +15,11 @@ from pydantic import ValidationError
 
 from ordsim_core import concordance, sampling
 from ordsim_core.counts import AgreementCounts, quadruplet_population, triplet_population
-from ordsim_core.distances import Distance, prepare
+from ordsim_core.distances import Distance
+from ordsim_core.spaces import prepare
 from workers.cancellation import ShardCancelled
 from workers.measures import cutting, registry
-from workers.measures.protocol import Measure, Pair, PairFacts, PairShape
+from workers.measures.protocol import Budget, Measure, Pair, PairFacts, PairShape
 from workers.measures.qsi_sampled import QsiSampledOptions
 from workers.measures.sampled import SAMPLES_LIMIT
 from workers.measures.tsi_exact import TsiExactOptions
@@ -29,7 +30,8 @@ ROWS = 18
 X = np.random.default_rng(1).integers(-3, 4, (ROWS, 3)).astype(np.int8)
 Y = np.random.default_rng(2).integers(-3, 4, (ROWS, 5)).astype(np.int8)
 SHAPE = PairShape(ROWS, 3, 5)
-FACTS = PairFacts(SHAPE, exact_order=True)
+FACTS = PairFacts(SHAPE)
+MEMORY = 2**30
 PAIR = Pair(prepare(X, Distance.EUCLIDEAN), prepare(Y, Distance.EUCLIDEAN))
 
 EXACT = TsiExactOptions(measure="tsi", method="exact")
@@ -69,7 +71,7 @@ COUNTS, AGREEING = brute_force(X, Y)
 def run(options, seconds: float, seed: int = 0, order: int | None = None) -> Partial:
     """Walk all shards, in their own or in a shuffled order, through bytes as the ledger does."""
     measure = registry.find(options.measure, options.method)
-    shards = measure.shards(SHAPE, options, seconds)
+    shards = measure.shards(SHAPE, options, Budget(seconds, MEMORY))
     if order is not None:
         random.Random(order).shuffle(shards)
     blobs = [measure.partial(PAIR, shard, options, seed, lambda: None).to_bytes() for shard in shards]
@@ -87,7 +89,7 @@ def test_exact_tsi_equals_brute_force_however_it_is_cut(seconds: float) -> None:
 
 def test_the_cuts_of_these_tests_differ() -> None:
     measure = registry.find("tsi", "exact")
-    numbers = {len(measure.shards(SHAPE, EXACT, seconds)) for seconds in (1e-9, 3e-6, 1.0)}
+    numbers = {len(measure.shards(SHAPE, EXACT, Budget(seconds, MEMORY))) for seconds in (1e-9, 3e-6, 1.0)}
     assert len(numbers) > 1
     assert {1, ROWS} <= numbers
 
@@ -126,9 +128,7 @@ def test_samples_do_not_depend_on_the_cut(options) -> None:
 @pytest.mark.parametrize(("options", "population"), [(TSI, triplet_population), (QSI, quadruplet_population)])
 def test_the_outcome_of_a_sampled_measure(options, population) -> None:
     total = run(options, 1.0)
-    outcome = registry.find(options.measure, "sampled").finish(
-        total, PairFacts(SHAPE, exact_order=False), options, 0.99
-    )
+    outcome = registry.find(options.measure, "sampled").finish(total, PairFacts(SHAPE, "float64"), options, 0.99)
     assert outcome.score == total.counts.agreeing / 300
     assert outcome.population == population(ROWS)
     assert outcome.precision == "float64"
@@ -160,7 +160,7 @@ def test_per_anchor_counts_that_do_not_add_up_are_refused() -> None:
 @pytest.mark.parametrize("options", [EXACT, PER_ANCHOR, TSI, QSI])
 def test_shards_promise_the_comparisons_they_make(options) -> None:
     measure = registry.find(options.measure, options.method)
-    for shard in measure.shards(SHAPE, options, 2e-6):
+    for shard in measure.shards(SHAPE, options, Budget(2e-6, MEMORY)):
         partial = measure.partial(PAIR, shard, options, 0, lambda: None)
         assert partial.counts.comparisons == shard.comparisons
 
@@ -169,7 +169,7 @@ def test_shards_promise_the_comparisons_they_make(options) -> None:
 def test_a_shard_stops_at_the_next_tile_when_it_is_cancelled(options, monkeypatch) -> None:
     monkeypatch.setattr(cutting, "TILE_SECONDS", 1e-9)  # one position a tile
     measure = registry.find(options.measure, options.method)
-    (shard,) = measure.shards(SHAPE, options, 1.0)
+    (shard,) = measure.shards(SHAPE, options, Budget(1.0, MEMORY))
     calls = 0
 
     def checkpoint() -> None:
@@ -244,14 +244,14 @@ def test_epsilon_and_delta_give_the_number_of_samples() -> None:
     options = TsiSampledOptions(measure="tsi", method="sampled", epsilon=0.01, delta=0.01)
     assert options.draws == 26_492
     assert options.delta == 0.01
-    shards = registry.find("tsi", "sampled").shards(SHAPE, options, 1e-4)
+    shards = registry.find("tsi", "sampled").shards(SHAPE, options, Budget(1e-4, MEMORY))
     assert sum(shard.comparisons for shard in shards) == 26_492
 
 
 def test_too_few_rows_leave_nothing_to_do() -> None:
     # Refused at submission; here only that cutting does not fail on the way there.
     for rows in (0, 1, 2):
-        shards = registry.find("tsi", "exact").shards(PairShape(rows, 2, 2), EXACT, 1.0)
+        shards = registry.find("tsi", "exact").shards(PairShape(rows, 2, 2), EXACT, Budget(1.0, MEMORY))
         assert sum(shard.comparisons for shard in shards) == 0
 
 

@@ -17,14 +17,15 @@ import zarr
 from shard_functions import KillingShard, count_shard_after_kill, invocations
 
 from ordsim_core import lattice, triplets
-from ordsim_core.distances import Distance, prepare
+from ordsim_core.distances import Distance
+from ordsim_core.spaces import prepare
 from workers import cancellation, environment, spaces
 from workers.cancellation import ShardCancelled
 from workers.cluster import Cluster
 from workers.errors import ProblemError
 from workers.execute import execute
 from workers.measures import registry
-from workers.measures.protocol import MeasureOptions, Pair, PairFacts, PairShape
+from workers.measures.protocol import Budget, MeasureOptions, Pair, PairFacts, PairShape
 from workers.measures.qsi_sampled import QsiSampledOptions
 from workers.measures.tsi_exact import TsiExactOptions
 from workers.measures.tsi_sampled import TsiSampledOptions
@@ -88,7 +89,7 @@ def side(name: str, distance: Distance = Distance.EUCLIDEAN, rows: RowRange | No
 
 def shard_tasks(staged: dict[str, Any], options: MeasureOptions, seconds: float, job: str = "count") -> list[ShardTask]:
     """All shards of one measure, in an order of no meaning."""
-    shards = registry.find(options.measure, options.method).shards(SHAPE, options, seconds)
+    shards = registry.find(options.measure, options.method).shards(SHAPE, options, Budget(seconds, 2**30))
     random.Random(3).shuffle(shards)
     return [ShardTask(job, 1, 0, side("x"), side("y"), staged["x"], staged["y"], options, shard, 5) for shard in shards]
 
@@ -223,7 +224,7 @@ def test_identifiers_are_compared_on_the_worker(worker_process: Path, data: Path
         check_rows(IdentifiersTask("ids", 1, x, y))
 
 
-FIRST = registry.find("tsi", "sampled").shards(SHAPE, OPTIONS[1], 60.0)[0]
+FIRST = registry.find("tsi", "sampled").shards(SHAPE, OPTIONS[1], Budget(60.0, 2**30))[0]
 
 
 def test_a_cancelled_attempt_neither_stages_nor_counts(worker_process: Path) -> None:
@@ -290,7 +291,7 @@ def expected() -> dict[MeasureOptions, Partial]:
         options: measure.partial(Pair(x, y), shard, options, 5, lambda: None)
         for options in OPTIONS
         for measure in [registry.find(options.measure, options.method)]
-        for shard in measure.shards(SHAPE, options, 1e9)
+        for shard in measure.shards(SHAPE, options, Budget(1e9, 2**30))
     }
 
 
@@ -298,7 +299,7 @@ def check(results: list[tuple[Any, ShardResult]], options: MeasureOptions, expec
     """Compare the total of a run, and let the measure's own check see it."""
     found = total(result for _, result in results)
     assert found.counts == expected[options].counts
-    outcome = registry.find(options.measure, options.method).finish(found, PairFacts(SHAPE, False), options, 0.99)
+    outcome = registry.find(options.measure, options.method).finish(found, PairFacts(SHAPE, "float64"), options, 0.99)
     for name in outcome.artifacts:
         assert np.array_equal(found.vector(name), expected[options].vector(name))
 

@@ -16,16 +16,24 @@ TILE_SECONDS = 0.1
 SHARDS_LIMIT = 200_000
 """Most shards of one measure: beyond it shards get longer, so that ledger and scheduler stay small."""
 
+LEDGER_LIMIT = 2 * 1024**3
+"""Most bytes that the shards of one measure write into the ledger, where each writes much."""
 
-def shards(length: int, seconds_each: float, seconds: float, comparisons_each: int) -> list[Shard]:
+
+def shards(
+    length: int, seconds_each: float, seconds: float, comparisons_each: int, *, ledger_bytes: int = 0
+) -> list[Shard]:
     """Cut positions 0 <= p < `length` into shards of about `seconds`, equal to within one position.
 
-    The list is a function of the arguments alone, and covers every position exactly once.
+    The list is a function of the arguments alone, and covers every position exactly once. `ledger_bytes` is what
+    every shard writes down however short it is, such as a vector of sums: shards get longer so that they keep to
+    `LEDGER_LIMIT` together.
     """
     if seconds <= 0:
         raise ValueError(f"seconds must be positive, not {seconds}")
     longest = max(1, int(seconds / seconds_each))
-    number = min(-(-length // longest), SHARDS_LIMIT)
+    most = min(SHARDS_LIMIT, max(1, LEDGER_LIMIT // ledger_bytes) if ledger_bytes else SHARDS_LIMIT)
+    number = min(-(-length // longest), most)
     # Integer arithmetic: float bounds would leave gaps beyond 2^53 positions.
     bounds = [length * index // number for index in range(number + 1)] if number else [0]
     return [

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workers.measures.qsi_sampled import QsiSampled
+from workers.measures.batched import BATCHED
+from workers.measures.sampled import SAMPLED
+from workers.measures.tsi_anchors import TsiAnchors
 from workers.measures.tsi_exact import TsiExact
-from workers.measures.tsi_sampled import TsiSampled
+from workers.measures.units import UNITS
 
 if TYPE_CHECKING:
     from workers.measures.protocol import Measure
 
-_MEASURES: tuple[Measure, ...] = (TsiExact(), TsiSampled(), QsiSampled())
+_MEASURES: list[Measure] = [TsiExact(), *SAMPLED, *UNITS, TsiAnchors(), *BATCHED]
+
+
+def register(measure: Measure) -> None:
+    """Add a measure, in place of the one of its name and method if there is one.
+
+    To be called when the module that defines its options is imported: a worker imports that module when it is sent a
+    shard, and finds the measure then. The service must import it before `service.schemas`.
+    """
+    _MEASURES[:] = [known for known in _MEASURES if (known.measure, known.method) != (measure.measure, measure.method)]
+    _MEASURES.append(measure)
 
 
 def all_measures() -> tuple[Measure, ...]:
     """All measures, in the order in which the catalogue shows them."""
-    return _MEASURES
+    return tuple(_MEASURES)
 
 
 def find(measure: str, method: str) -> Measure:

@@ -1,27 +1,22 @@
-"""What sampled TSI and sampled QSI share: everything but the tuple they draw."""
+"""Scores estimated from independent tuples: by number, by precision, or until the interval is narrow enough."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import model_validator
 
 from ordsim_core import intervals, sampling
-from ordsim_core.counts import AgreementCounts
-from workers.measures import cutting
+from workers import costs
+from workers.measures import cutting, looking
 from workers.measures.checks import require_all_comparisons
-from workers.measures.protocol import MeasureOptions, Outcome, PairShape
-from workers.partials import Partial
+from workers.measures.ordinal import QSI, TSI, Ordinal, to_partial, with_population
+from workers.measures.protocol import Measure, MeasureOptions, Outcome
+from workers.measures.sizes import DRAWS_LIMIT, Draws, Never, Probability, Width
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from workers.measures.protocol import Checkpoint, Pair, PairFacts, Shard
-
-SAMPLES_LIMIT = 10**12
-
-Probability = Annotated[float, Field(gt=0, lt=1, strict=True, allow_inf_nan=False)]
+    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape, Shard
+    from workers.partials import Partial
 
 
 class SampledOptions(MeasureOptions):
@@ -33,106 +28,137 @@ class SampledOptions(MeasureOptions):
         Number of tuples drawn.
     epsilon, delta : float or None
         Draw as many as make the score wrong by more than `epsilon` with probability at most `delta`.
+    width : float or None
+        Draw until the interval is this narrow; it holds although it was looked at again and again.
     per_anchor : False
         Samples do not give scores of single anchors.
     """
 
     method: Literal["sampled"]
-    samples: Annotated[int, Field(ge=1, le=SAMPLES_LIMIT, strict=True)] | None = None
+    samples: Draws | None = None
     epsilon: Probability | None = None
     delta: Probability | None = None
-    per_anchor: Literal[False] = False
-
-    @field_validator("per_anchor", mode="before")
-    @classmethod
-    def _boolean(cls, sent: object) -> object:
-        if not isinstance(sent, bool):  # 0 equals False, and would be taken for it
-            raise ValueError(f"{sent!r} is not a boolean")
-        return sent
+    width: Width | None = None
+    per_anchor: Never = False
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        if self.samples is not None:
-            for field in ("epsilon", "delta"):
-                if getattr(self, field) is not None:
-                    raise ValueError(f"samples and {field} exclude each other: send one form or the other")
+        chosen = [name for name in ("samples", "epsilon", "width") if getattr(self, name) is not None]
+        if not chosen and self.delta is None:
+            raise ValueError("samples is missing: send samples, or epsilon and delta, or width")
+        if len(chosen) > 1:
+            raise ValueError(f"{chosen[0]} and {chosen[1]} exclude each other: send one form or the other")
+        if self.samples is not None and self.delta is not None:
+            raise ValueError("samples and delta exclude each other: send one form or the other")
+        if self.width is not None:
             return self
-        for field, other in (("epsilon", "delta"), ("delta", "epsilon")):
-            if getattr(self, field) is None:
-                if getattr(self, other) is None:
-                    raise ValueError("samples is missing: send samples, or epsilon and delta")
-                raise ValueError(f"{field} is missing: epsilon and delta go together")
+        if self.samples is None:
+            for field, other in (("epsilon", "delta"), ("delta", "epsilon")):
+                if getattr(self, field) is None and getattr(self, other) is not None:
+                    raise ValueError(f"{field} is missing: epsilon and delta go together")
         try:
-            within = self.draws <= SAMPLES_LIMIT
+            within = self.draws <= DRAWS_LIMIT
         except ArithmeticError:  # epsilon squared may underflow, 2 / delta overflow
             within = False
         if not within:
-            raise ValueError(f"epsilon or delta is too small: it takes more than {SAMPLES_LIMIT} samples")
+            raise ValueError(f"epsilon or delta is too small: it takes more than {DRAWS_LIMIT} samples")
         return self
 
     @property
     def draws(self) -> int:
-        """Number of tuples to draw, whichever way it was asked for."""
+        """Number of tuples to draw, whichever way it was asked for: with a width, the most."""
         if self.samples is not None:
             return self.samples
+        if self.width is not None:
+            return looking.most_draws(self.width)
         if self.epsilon is None or self.delta is None:
             raise ValueError("epsilon and delta go together")
         return intervals.samples_for(self.epsilon, self.delta)
 
 
-class SampledMeasure(ABC):
-    """A score estimated from independent tuples; subclasses say which tuples and what one costs."""
+class TsiSampledOptions(SampledOptions):
+    """Options of sampled TSI."""
 
-    measure: str
+    measure: Literal["tsi"]
+
+
+class QsiSampledOptions(SampledOptions):
+    """Options of sampled QSI."""
+
+    measure: Literal["qsi"]
+
+
+class Sampled(Measure):
+    """A score estimated from independent tuples."""
+
     method = "sampled"
-    title: str
-    minimum_rows: int
     maximum_rows: int | None = sampling.ROWS_LIMIT - 1
-    options: type[MeasureOptions]
 
-    @abstractmethod
-    def sample_seconds(self, shape: PairShape) -> float:
-        """Estimate the time of one sample."""
+    def __init__(self, kind: Ordinal, options: type[MeasureOptions]) -> None:
+        self.kind = kind
+        self.measure = kind.measure
+        self.title = f"{kind.title} from independently sampled comparisons"
+        self.minimum_rows = kind.order
+        self.needs_symmetry = kind is QSI
+        self.options = options
 
-    @abstractmethod
-    def count(self, pair: Pair, seed: int, start: int, stop: int) -> AgreementCounts:
-        """Count one range of the stream."""
+    def comparisons(self, shape: PairShape, options: SampledOptions) -> int:  # noqa: ARG002
+        """One a sample."""
+        return options.draws
 
-    @abstractmethod
-    def population(self, rows: int) -> int:
-        """Count all comparisons that could be drawn."""
+    def seconds(self, shape: PairShape, options: SampledOptions) -> float:
+        """Estimate the time of all samples."""
+        return options.draws * self.kind.sample_seconds(shape)
 
-    def shards(self, shape: PairShape, options: SampledOptions, seconds: float) -> list[Shard]:
-        """Cut the stream into ranges of about `seconds`."""
-        return cutting.shards(options.draws, self.sample_seconds(shape), seconds, 1)
+    def memory(self, shape: PairShape, options: SampledOptions, budget: Budget) -> int:  # noqa: ARG002
+        """Next to nothing: a few thousand samples are drawn at a time."""
+        return costs.SAMPLES_BYTES
 
-    def partial(
-        self,
-        pair: Pair,
-        shard: Shard,
-        options: SampledOptions,  # noqa: ARG002
-        seed: int,
-        checkpoint: Checkpoint,
-    ) -> Partial:
+    def shards(self, shape: PairShape, options: SampledOptions, budget: Budget) -> list[Shard]:
+        """Cut the stream into ranges of about as long as the budget says, or between looks at the interval."""
+        if options.width is not None:
+            return looking.shards(options.draws, 1, looking.FIRST_DRAWS)
+        return cutting.shards(options.draws, self.kind.sample_seconds(shape), budget.seconds, 1)
+
+    def partial(self, pair: Pair, shard: Shard, options: Any, seed: int, checkpoint: Checkpoint) -> Partial:  # noqa: ARG002
         """Count one range of the stream, tile by tile."""
-        shape = PairShape(pair.x.rows, pair.x.columns, pair.y.columns)
-        counts = AgreementCounts()
-        for start, stop in cutting.tiles(shard, self.sample_seconds(shape)):
+        tiles = []
+        for start, stop in cutting.tiles(shard, self.kind.sample_seconds(pair.shape)):
             checkpoint()
-            counts += self.count(pair, seed, start, stop)
-        return Partial(counts)
+            tiles.append(self.kind.sampled(pair.x, pair.y, seed, start, stop))
+        return to_partial(tiles)
+
+    def sequential(self, options: SampledOptions) -> bool:
+        """Whether a width was asked for."""
+        return options.width is not None
+
+    def enough(self, total: Partial, pair: PairFacts, options: SampledOptions, confidence: float) -> bool:  # noqa: ARG002
+        """Whether the interval is as narrow as was asked for."""
+        return (
+            options.width is not None and looking.width(intervals.sequential(total.counts, confidence)) <= options.width
+        )
 
     def finish(self, total: Partial, pair: PairFacts, options: SampledOptions, confidence: float) -> Outcome:
         """Score the samples, with an interval that is exact for them and the wider one of the paper."""
-        require_all_comparisons(f"{self.measure} sampled", total.counts, options.draws)
+        counts = total.counts
+        bounds = intervals.clopper_pearson
+        if options.width is not None:
+            bounds = intervals.sequential
+        else:
+            require_all_comparisons(f"{self.measure} sampled", counts, options.draws)
+        found = with_population(self.kind, total, pair, confidence, lambda level: bounds(counts, level))
+        if options.width is None:
+            found["hoeffding"] = intervals.hoeffding(counts, confidence)
         return Outcome(
-            score=total.counts.score,
-            deficit=total.counts.deficit,
-            counts=total.counts,
-            population=self.population(pair.shape.rows),
-            precision="exact" if pair.exact_order else "float64",
-            intervals={
-                "sampling": intervals.clopper_pearson(total.counts, confidence),
-                "hoeffding": intervals.hoeffding(total.counts, confidence),
-            },
+            score=counts.score,
+            deficit=counts.deficit,
+            counts=counts,
+            population=self.kind.population(pair.shape.rows),
+            precision=pair.precision,
+            intervals=found,
+            paths=total.paths,
+            uncertified=total.uncertified,
         )
+
+
+SAMPLED = (Sampled(TSI, TsiSampledOptions), Sampled(QSI, QsiSampledOptions))

@@ -1,0 +1,250 @@
+"""Chains: runs of sorted keys too close to their neighbours for their order to be certain, put into exact order.
+
+A lower and an upper limit of the true distance grow with the key, so it is enough to test neighbours. Work is linear
+in the elements of chains, however many pairs are in doubt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ordsim_core import wide
+from ordsim_core._numba import Int, kernel
+from ordsim_core.pairs import HAMMING, PRECOMPUTED, Rows, direct_value, fits_wide, same_pair
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EQUAL, FULL, CERTIFY = range(3)
+"""What keys that are too close to each other mean: a tie; that the full keys decide; doubt, to be resolved."""
+
+BLOCK = 256
+CHAINS, DIRECT, EXACT = range(3)
+
+UNRESOLVED = -1
+"""Rank of an element that was not computed in exact arithmetic."""
+
+
+class Elements(NamedTuple):
+    """The pairs of rows that are put into order: element e is rows left[e] (or left[0]) and right[e].
+
+    `ranks` holds ranks found in exact arithmetic, `UNRESOLVED` where there is none.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+
+
+@kernel
+def left_of(elements: Elements, e: Int) -> Int:
+    """Give the first row of an element."""
+    return np.int64(elements.left[0 if elements.left.shape[0] == 1 else e])
+
+
+@kernel
+def settle(
+    words: NDArray[np.uint64],
+    id_bits: np.uint64,
+    slack: np.uint64,
+    shift: np.uint64,
+    mode: Int,
+    full: NDArray[np.float64],
+    rows: Rows,
+    elements: Elements,
+    tied: NDArray[np.uint8],
+    paths: NDArray[np.int64],
+    pending: NDArray[np.uint8],
+) -> Int:
+    """Bring sorted words into the exact order of their elements.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n,)
+        Sorted; the low `id_bits` of a word are its element. Elements of chains are rearranged, keys stay.
+    slack, shift : uint64
+        Neighbours are certain if their keys differ by more than slack + (larger key >> shift); for EQUAL, if they
+        differ at all.
+    mode : int
+        EQUAL, FULL or CERTIFY.
+    full : ndarray of float64
+        Full key of each element, for FULL.
+    tied : ndarray of uint8, shape (n,)
+        Zeros; set where an element ties with the one before.
+    paths : ndarray of int64, shape (3,)
+        Added to: elements in chains, computed directly, computed exactly.
+    pending : ndarray of uint8
+        Set for elements that need exact arithmetic and have no rank.
+
+    Returns
+    -------
+    int
+        Number of elements set in `pending`; 0 if the order is final.
+    """
+    if mode == EQUAL:
+        slack, shift = np.uint64(0), np.uint64(63)
+    size = words.shape[0]
+    missing = np.int64(0)
+    chain = np.int64(0)
+    place = np.int64(1)
+    while place < size:
+        # A vectorised count tells whether a block has any doubt at all; few have.
+        stop = min(place + BLOCK, size)
+        if chain == 0 and _doubts(words[place - 1 : stop], id_bits, slack, shift) == 0:
+            place = stop
+            continue
+        while place < stop:
+            key, previous = words[place] >> id_bits, words[place - 1] >> id_bits
+            if key - previous <= slack + (key >> shift):
+                chain += 1
+            elif chain > 0:
+                missing += _resolve(
+                    words, place - 1 - chain, place, id_bits, mode, full, rows, elements, tied, paths, pending
+                )
+                chain = np.int64(0)
+            place += 1
+    if chain > 0:
+        missing += _resolve(words, size - 1 - chain, size, id_bits, mode, full, rows, elements, tied, paths, pending)
+    return missing
+
+
+@kernel
+def _doubts(words: NDArray[np.uint64], id_bits: np.uint64, slack: np.uint64, shift: np.uint64) -> Int:
+    doubts = np.int64(0)
+    for place in range(1, words.shape[0]):
+        key, previous = words[place] >> id_bits, words[place - 1] >> id_bits
+        doubts += np.int64(np.int64(key - previous) <= np.int64(slack + (key >> shift)))
+    return doubts
+
+
+@kernel
+def _resolve(
+    words: NDArray[np.uint64],
+    start: Int,
+    stop: Int,
+    id_bits: np.uint64,
+    mode: Int,
+    full: NDArray[np.float64],
+    rows: Rows,
+    elements: Elements,
+    tied: NDArray[np.uint8],
+    paths: NDArray[np.int64],
+    pending: NDArray[np.uint8],
+) -> Int:
+    size = stop - start
+    if mode == EQUAL:
+        tied[start + 1 : stop] = 1
+        return np.int64(0)
+    mask = (np.uint64(1) << id_bits) - np.uint64(1)
+    chain = (words[start:stop] & mask).astype(np.int64)
+    paths[CHAINS] += size
+    if _all_same(rows, elements, chain):
+        tied[start + 1 : stop] = 1
+        return np.int64(0)
+    values, errors = np.empty(size), np.zeros(size)
+    for place in range(size):
+        e = chain[place]
+        if mode == FULL:
+            values[place] = full[e]
+        else:
+            values[place], errors[place] = direct_value(rows, left_of(elements, e), elements.right[e])
+    if mode == CERTIFY:
+        paths[DIRECT] += size
+    order = np.argsort(values, kind="mergesort")
+    chain, values, errors = chain[order], values[order], errors[order]
+    lowest = np.empty(size + 1)  # of this and all later elements, the smallest possible value
+    lowest[size] = np.inf
+    for place in range(size - 1, -1, -1):
+        lowest[place] = min(lowest[place + 1], values[place] - errors[place])
+    missing, begin, highest = np.int64(0), np.int64(0), -np.inf
+    for place in range(size):
+        highest = max(highest, values[place] + errors[place])
+        if lowest[place + 1] > highest:
+            if place > begin:
+                missing += _settle_equals(
+                    rows, elements, chain[begin : place + 1], tied[start + begin : start + place + 1], paths, pending
+                )
+            begin = np.int64(place + 1)
+    for place in range(size):
+        words[start + place] = (words[start + place] & ~mask) | np.uint64(chain[place])
+    return missing
+
+
+@kernel
+def _all_same(rows: Rows, elements: Elements, chain: NDArray[np.int64]) -> bool:
+    i, j = left_of(elements, chain[0]), elements.right[chain[0]]
+    for place in range(1, chain.shape[0]):
+        e = chain[place]
+        if not same_pair(rows, i, j, left_of(elements, e), elements.right[e]):
+            return False
+    return True
+
+
+@kernel
+def _settle_equals(
+    rows: Rows,
+    elements: Elements,
+    chain: NDArray[np.int64],
+    tied: NDArray[np.uint8],
+    paths: NDArray[np.int64],
+    pending: NDArray[np.uint8],
+) -> Int:
+    # Elements whose direct values leave doubt: equal rows tie, integers of 128 bits decide, or else ranks.
+    if rows.kind == HAMMING or rows.kind == PRECOMPUTED or _all_same(rows, elements, chain):
+        tied[1:] = 1
+        return np.int64(0)
+    size = chain.shape[0]
+    low, high = _span(rows, elements, chain)
+    if fits_wide(rows, low, high):
+        paths[EXACT] += size
+        upper, lower = np.empty(size, np.uint64), np.empty(size, np.uint64)
+        for place in range(size):
+            e = chain[place]
+            upper[place], lower[place] = wide.squared_distance(
+                rows.values, left_of(elements, e), elements.right[e], low
+            )
+        _insert_wide(chain, upper, lower, tied)
+        return np.int64(0)
+    missing = np.int64(0)
+    for place in range(size):
+        e = chain[place]
+        if elements.ranks[e] == UNRESOLVED:
+            pending[e] = 1
+            missing += 1
+    if missing > 0:
+        return missing
+    paths[EXACT] += size
+    found = elements.ranks[chain]
+    order = np.argsort(found, kind="mergesort")
+    chain[:] = chain[order]
+    for place in range(1, size):
+        tied[place] = np.uint8(found[order[place]] == found[order[place - 1]])
+    return np.int64(0)
+
+
+@kernel
+def _span(rows: Rows, elements: Elements, chain: NDArray[np.int64]) -> tuple[Int, Int]:
+    low, high = np.int64(2**15), np.int64(-(2**15))
+    for place in range(chain.shape[0]):
+        e = chain[place]
+        for row in (left_of(elements, e), elements.right[e]):
+            low = min(low, np.int64(rows.low[row]))
+            high = max(high, np.int64(rows.high[row]))
+    return low, high
+
+
+@kernel
+def _insert_wide(
+    chain: NDArray[np.int64], upper: NDArray[np.uint64], lower: NDArray[np.uint64], tied: NDArray[np.uint8]
+) -> None:
+    for place in range(1, chain.shape[0]):
+        e, up, low = chain[place], upper[place], lower[place]
+        at = place
+        while at > 0 and (upper[at - 1] > up or (upper[at - 1] == up and lower[at - 1] > low)):
+            chain[at], upper[at], lower[at] = chain[at - 1], upper[at - 1], lower[at - 1]
+            at -= 1
+        chain[at], upper[at], lower[at] = e, up, low
+    for place in range(1, chain.shape[0]):
+        tied[place] = np.uint8(upper[place] == upper[place - 1] and lower[place] == lower[place - 1])

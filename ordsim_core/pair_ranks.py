@@ -1,0 +1,191 @@
+"""Ranks of some pairs of rows by distance: packed with their places, sorted, and settled where in doubt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ordsim_core import chains, pairs, wide
+from ordsim_core._numba import Int, kernel
+from ordsim_core.chains import Elements, settle
+from ordsim_core.pair_keys import rounded_up, stored_distances
+from ordsim_core.ranking import Ranked, ranked
+from ordsim_core.sorting import counters, sort_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ordsim_core.pair_keys import PairSpace
+
+WORD_BITS = 64
+UNSHIFTED = np.uint64(63)
+
+
+def rank_pairs(
+    side: PairSpace,
+    keys: NDArray[np.uint64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    paths: NDArray[np.int64],
+) -> Ranked:
+    """Rank pairs of rows by their distance.
+
+    Parameters
+    ----------
+    side : PairSpace
+    keys : ndarray of uint64, shape (n,)
+        Of the pairs, which are at least one.
+    left, right : ndarray of int64, shape (n,)
+        Rows of the pairs; not looked at, and may be empty, unless the side is certified.
+    paths : ndarray of int64, shape (3,)
+        Added to: elements in chains, computed directly, computed exactly.
+
+    Returns
+    -------
+    Ranked
+        Of one anchor that is not there, n, with the n pairs as its targets.
+    """
+    size = len(keys)
+    id_bits = max(1, (size - 1).bit_length())
+    least, most = int(keys.min()), int(keys.max())
+    drop = max(0, (most - least).bit_length() + id_bits - WORD_BITS)
+    words, tied = np.empty(size, np.uint64), np.zeros(size, np.uint8)
+    spare = np.empty(size, np.uint64)
+    bound = _pack(keys, np.uint64(least), np.uint64(drop), np.uint64(id_bits), np.uint64(side.saturated), words)
+    sort_words(words, spare, np.uint64(0), bound, counters())
+    del spare
+    if side.certified:
+        _certify(side, words, id_bits, rounded_up(side.slack, drop), left, right, tied, paths)
+    elif drop:
+        _tell_apart(side, words, id_bits, keys, tied, paths)
+    else:
+        nothing = np.empty(0, np.int64)
+        settle(
+            words,
+            np.uint64(id_bits),
+            np.uint64(0),
+            UNSHIFTED,
+            chains.EQUAL,
+            np.empty(0),
+            side.space.pairs,
+            Elements(nothing, nothing, nothing),
+            tied,
+            paths,
+            np.empty(0, np.uint8),
+        )
+    out = ranked(1, size + 1)
+    out.ties[0] = _number(words, tied, np.uint64(id_bits), out.order[0], out.start[0])
+    return out
+
+
+def _certify(
+    side: PairSpace,
+    words: NDArray[np.uint64],
+    id_bits: int,
+    slack: int,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    tied: NDArray[np.uint8],
+    paths: NDArray[np.int64],
+) -> None:
+    """Settle words by distances computed again, in exact arithmetic if need be."""
+    space, size = side.space, len(words)
+    elements = Elements(left, right, np.full(size, chains.UNRESOLVED, np.int64))
+    pending = np.zeros(size, np.uint8)
+
+    def attempt(paths: NDArray[np.int64]) -> int:
+        return int(
+            settle(
+                words,
+                np.uint64(id_bits),
+                np.uint64(slack),
+                UNSHIFTED,
+                chains.CERTIFY,
+                np.empty(0),
+                space.pairs,
+                elements,
+                tied,
+                paths,
+                pending,
+            )
+        )
+
+    first = np.zeros(3, np.int64)
+    if attempt(first) == 0:
+        paths += first
+        return
+    found = np.flatnonzero(pending)
+    elements.ranks[found] = wide.dense_ranks(
+        [pairs.exact_value(space.pairs, int(left[e]), int(right[e]), space.lowest) for e in found]
+    )
+    # Keys have kept their places, so that the same chains are found again.
+    tied[:] = 0
+    if attempt(paths):
+        raise RuntimeError("distances of pairs were left unordered")
+
+
+def _tell_apart(
+    side: PairSpace,
+    words: NDArray[np.uint64],
+    id_bits: int,
+    keys: NDArray[np.uint64],
+    tied: NDArray[np.uint8],
+    paths: NDArray[np.int64],
+) -> None:
+    """Settle words that have not all bits of their keys, which decide."""
+    full = stored_distances(keys) if side.keys.full else keys.astype(np.float64)
+    # Equal keys are ties under any distance, as equal entries of a table are.
+    rows = side.space.pairs._replace(kind=pairs.PRECOMPUTED)
+    places = np.arange(len(words))
+    settle(
+        words,
+        np.uint64(id_bits),
+        np.uint64(0),
+        UNSHIFTED,
+        chains.FULL,
+        full,
+        rows,
+        Elements(places[:1], places, places),
+        tied,
+        paths,
+        np.empty(0, np.uint8),
+    )
+
+
+@kernel
+def _pack(
+    keys: NDArray[np.uint64],
+    least: np.uint64,
+    drop: np.uint64,
+    id_bits: np.uint64,
+    saturated: np.uint64,
+    words: NDArray[np.uint64],
+) -> np.uint64:
+    # Returns the largest word of a key that is not saturated, for the leading bits of the others to be told apart.
+    most = np.uint64(0)
+    for place in range(keys.shape[0]):
+        word = (((keys[place] - least) >> drop) << id_bits) | np.uint64(place)
+        words[place] = word
+        most = max(most, word if keys[place] != saturated else np.uint64(0))
+    return most
+
+
+@kernel
+def _number(
+    words: NDArray[np.uint64],
+    tied: NDArray[np.uint8],
+    id_bits: np.uint64,
+    order: NDArray[np.int32],
+    start: NDArray[np.int32],
+) -> Int:
+    mask = (np.uint64(1) << id_bits) - np.uint64(1)
+    ties, run = np.int64(0), np.int64(0)
+    for place in range(words.shape[0]):
+        element = np.int64(words[place] & mask)
+        if not tied[place]:
+            run = np.int64(place)
+        ties += place - run
+        order[place] = element
+        start[element] = run
+    return ties

@@ -1,0 +1,357 @@
+"""Ranks of all distances from an anchor: keys are packed with row numbers, sorted, and settled where in doubt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ordsim_core._numba import Int, kernel
+from ordsim_core.chains import FULL, Elements, settle
+from ordsim_core.sorting import counters, sort_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ordsim_core.pairs import Rows
+
+MAGIC = 2.0**52
+"""Added to a float64 between 0 and 2^52, leaves its nearest integer in the low 52 bits."""
+
+
+class Packing(NamedTuple):
+    """How keys become integers: key = offset[anchor] + weight[target] - factor * product, in whole units.
+
+    Attributes
+    ----------
+    mode : int
+        What close keys mean, see `chains`; FULL keys are float64 and packed by their leading bits.
+    id_bits : int
+        Low bits of a word that hold the number of the distinct row; at least 12.
+    offset, weight : ndarray of float64, shape (U,)
+    factor : float
+    saturation : float
+        Keys end here.
+    slack : ndarray of int64, shape (U,)
+        For each anchor, and with `shift`, the bound on the error of two keys: see `chains.settle`.
+    shift : int
+    copies : ndarray of int32, shape (U,)
+        How many rows are equal to each distinct row.
+    number : ndarray of int32, shape (N,)
+        The distinct row of each row.
+    repeated : bool
+        Whether any row occurs twice.
+    certain : bool
+        Whether keys order and tie exactly as exact arithmetic would.
+    """
+
+    mode: int
+    id_bits: int
+    offset: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    factor: float
+    saturation: float
+    slack: NDArray[np.int64]
+    shift: int
+    copies: NDArray[np.int32]
+    number: NDArray[np.int32]
+    repeated: bool
+    certain: bool
+
+
+class Ranked(NamedTuple):
+    """Ranks of the targets of each anchor; scratch space that is used again and again.
+
+    Attributes
+    ----------
+    order : ndarray of int32, shape (anchors, N)
+        Where `ties` is 0 and no row repeats, the targets by distance; the first N - 1 places count.
+    start : ndarray of int32, shape (anchors, N)
+        Number of targets nearer than each; equal for ties.
+    ties : ndarray of int64, shape (anchors,)
+        Pairs of targets that tie.
+    doubt : ndarray of int64, shape (anchors,)
+        Pairs of targets whose keys are within their error of each other, if they were counted.
+    paths : ndarray of int64, shape (anchors, 3)
+    missing : ndarray of int64, shape (anchors,)
+        Elements that need exact arithmetic before the anchor's ranks are final.
+    """
+
+    order: NDArray[np.int32]
+    start: NDArray[np.int32]
+    ties: NDArray[np.int64]
+    doubt: NDArray[np.int64]
+    paths: NDArray[np.int64]
+    missing: NDArray[np.int64]
+
+    def of(self, anchors: slice) -> Ranked:
+        """Give the part of some anchors."""
+        return Ranked._make(array[anchors] for array in self)
+
+
+def ranked(anchors: int, rows: int) -> Ranked:
+    """Give scratch space for `rank_rows`."""
+    shape = (anchors, rows)
+    return Ranked(
+        np.empty(shape, np.int32),
+        np.empty(shape, np.int32),
+        np.empty(anchors, np.int64),
+        np.zeros(anchors, np.int64),
+        np.zeros((anchors, 3), np.int64),
+        np.zeros(anchors, np.int64),
+    )
+
+
+@kernel
+def pack_rows(
+    products: NDArray[Any],
+    anchors: NDArray[np.int64],
+    packing: Packing,
+    words: NDArray[np.uint64],
+    bounds: NDArray[np.uint64],
+) -> None:
+    """Pack the keys of some anchors with the numbers of the distinct rows that they belong to.
+
+    Parameters
+    ----------
+    products : ndarray of float32 or float64, shape (anchors, U)
+        Products of each anchor's row with all distinct rows; for FULL packing the keys themselves.
+    anchors : ndarray of int64, shape (anchors,)
+        Row numbers.
+    words : ndarray of uint64, shape (anchors, U)
+        Written; the last word is not used where the anchor is the only row of its kind, for it is no target.
+    bounds : ndarray of uint64, shape (anchors, 2)
+        Written: limits of the words, saturated ones left out.
+    """
+    keys = np.empty(products.shape[1])
+    for a in range(anchors.shape[0]):
+        own = packing.number[anchors[a]]
+        skip = np.int64(own) if packing.copies[own] == 1 else np.int64(-1)
+        if packing.mode == FULL:
+            _pack_full(products[a], skip, packing.id_bits, keys, words[a], bounds[a])
+        else:
+            _pack(products[a], packing, own, skip, keys, words[a], bounds[a])
+
+
+@kernel
+def rank_rows(
+    words: NDArray[np.uint64],
+    bounds: NDArray[np.uint64],
+    full: NDArray[np.float64],
+    anchors: NDArray[np.int64],
+    packing: Packing,
+    rows: Rows,
+    right: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    pending: NDArray[np.uint8],
+    count_doubt: bool,
+    out: Ranked,
+) -> None:
+    """Rank the targets of some anchors.
+
+    Parameters
+    ----------
+    words, bounds : ndarray of uint64
+        From `pack_rows`; words are overwritten.
+    full : ndarray of float64, shape (anchors, U) or (anchors, 0)
+        The keys themselves for FULL packing.
+    anchors : ndarray of int64, shape (anchors,)
+        Row numbers.
+    right : ndarray of int64, shape (U,)
+        A row equal to each distinct row.
+    ranks : ndarray of int64, shape (U,)
+        Exact ranks, for a single anchor that had `missing` elements; else `chains.UNRESOLVED`.
+    pending : ndarray of uint8, shape (U,)
+        Zeros; set for elements that need exact arithmetic.
+    count_doubt : bool
+        Whether to count pairs in doubt.
+    out : Ranked
+        Written.
+    """
+    size = words.shape[1]
+    spare, tied = np.empty(size, np.uint64), np.empty(size, np.uint8)
+    left = np.empty(1, np.int64)
+    before = np.empty(size if packing.repeated else 0, np.int32)
+    digits = counters()
+    id_bits, shift = np.uint64(packing.id_bits), np.uint64(packing.shift)
+    for a in range(anchors.shape[0]):
+        anchor = anchors[a]
+        own = packing.number[anchor]
+        elements = size - 1 if packing.copies[own] == 1 else size
+        mine = words[a, :elements]
+        sort_words(mine, spare[:elements], bounds[a, 0], bounds[a, 1], digits)
+        left[0] = anchor
+        tied[:elements] = 0
+        out.paths[a] = 0
+        slack = np.uint64(packing.slack[own])
+        if count_doubt:
+            out.doubt[a] = _doubtful(mine, id_bits, slack, shift, packing, own)
+        out.missing[a] = settle(
+            mine,
+            id_bits,
+            slack,
+            shift,
+            packing.mode,
+            full[a],
+            rows,
+            Elements(left, right, ranks),
+            tied[:elements],
+            out.paths[a],
+            pending,
+        )
+        if packing.repeated:
+            out.ties[a] = _expand(mine, tied, packing, own, before, out.start[a])
+        else:
+            out.ties[a] = _number(mine, tied, id_bits, out.order[a], out.start[a])
+
+
+@kernel
+def _pack(
+    products: NDArray[Any],
+    packing: Packing,
+    own: Int,
+    skip: Int,
+    keys: NDArray[np.float64],
+    words: NDArray[np.uint64],
+    bounds: NDArray[np.uint64],
+) -> None:
+    offset, factor, saturation = packing.offset[own], packing.factor, packing.saturation
+    weight = packing.weight
+    size = products.shape[0]
+    for j in range(size):
+        key = (offset + weight[j]) - factor * np.float64(products[j])
+        keys[j] = min(max(key, 0.0), saturation) + MAGIC
+    bits = keys.view(np.uint64)
+    id_bits = np.uint64(packing.id_bits)
+    first = size if skip < 0 else skip
+    for j in range(first):
+        words[j] = (bits[j] << id_bits) | np.uint64(j)
+    for j in range(first + 1, size):
+        words[j - 1] = (bits[j] << id_bits) | np.uint64(j)
+    least, most = _range(keys, first, saturation + MAGIC)
+    bounds[0] = np.uint64(least - MAGIC) << id_bits
+    bounds[1] = (np.uint64(most - MAGIC) << id_bits) | ((np.uint64(1) << id_bits) - np.uint64(1))
+
+
+@kernel
+def _range(keys: NDArray[np.float64], skip: Int, saturated: float) -> tuple[float, float]:
+    # Four at a time, none waiting for another.
+    l0 = l1 = l2 = l3 = np.inf
+    m0 = m1 = m2 = m3 = MAGIC
+    size = keys.shape[0]
+    if skip < size:
+        keys[skip] = keys[0 if skip > 0 else size - 1]
+    whole = size - size % 4
+    for j in range(0, whole, 4):
+        k0, k1, k2, k3 = keys[j], keys[j + 1], keys[j + 2], keys[j + 3]
+        l0, l1, l2, l3 = min(l0, k0), min(l1, k1), min(l2, k2), min(l3, k3)
+        m0 = max(m0, k0 if k0 < saturated else MAGIC)
+        m1 = max(m1, k1 if k1 < saturated else MAGIC)
+        m2 = max(m2, k2 if k2 < saturated else MAGIC)
+        m3 = max(m3, k3 if k3 < saturated else MAGIC)
+    for j in range(whole, size):
+        l0 = min(l0, keys[j])
+        m0 = max(m0, keys[j] if keys[j] < saturated else MAGIC)
+    least = min(min(l0, l1), min(l2, l3))
+    return least, max(least, max(max(m0, m1), max(m2, m3)))
+
+
+@kernel
+def _pack_full(
+    full: NDArray[Any],
+    skip: Int,
+    id_bits: Int,
+    keys: NDArray[np.float64],
+    words: NDArray[np.uint64],
+    bounds: NDArray[np.uint64],
+) -> None:
+    # Float64 order as unsigned order: flip all bits of negative numbers, the sign of others; -0 is 0.
+    for j in range(full.shape[0]):
+        keys[j] = np.float64(full[j]) + 0.0
+    bits = keys.view(np.uint64)
+    sign, cut = np.uint64(1 << 63), np.uint64(id_bits)
+    least, most = ~np.uint64(0), np.uint64(0)
+    place = 0
+    for j in range(full.shape[0]):
+        if j == skip:
+            continue
+        flipped = ~bits[j] if bits[j] & sign else bits[j] | sign
+        word = ((flipped >> cut) << cut) | np.uint64(j)
+        least, most = min(least, word), max(most, word)
+        words[place] = word
+        place += 1
+    bounds[0], bounds[1] = least, most
+
+
+@kernel
+def _number(
+    words: NDArray[np.uint64],
+    tied: NDArray[np.uint8],
+    id_bits: np.uint64,
+    order: NDArray[np.int32],
+    start: NDArray[np.int32],
+) -> Int:
+    mask = (np.uint64(1) << id_bits) - np.uint64(1)
+    ties, run = np.int64(0), np.int64(0)
+    for place in range(words.shape[0]):
+        element = np.int64(words[place] & mask)
+        if not tied[place]:
+            run = np.int64(place)
+        ties += place - run
+        order[place] = element
+        start[element] = run
+    return ties
+
+
+@kernel
+def _expand(
+    words: NDArray[np.uint64],
+    tied: NDArray[np.uint8],
+    packing: Packing,
+    own: Int,
+    before: NDArray[np.int32],
+    start: NDArray[np.int32],
+) -> Int:
+    # From distinct rows to rows: a distinct row counts as often as it occurs, the anchor itself not.
+    mask = (np.uint64(1) << np.uint64(packing.id_bits)) - np.uint64(1)
+    ties, run, seen = np.int64(0), np.int64(0), np.int64(0)
+    for place in range(words.shape[0]):
+        element = np.int64(words[place] & mask)
+        if not tied[place]:
+            ties += (seen - run) * (seen - run - 1) // 2
+            run = seen
+        before[element] = run
+        seen += packing.copies[element] - (1 if element == own else 0)
+    ties += (seen - run) * (seen - run - 1) // 2
+    for row in range(start.shape[0]):
+        start[row] = before[packing.number[row]]
+    return ties
+
+
+@kernel
+def _doubtful(
+    words: NDArray[np.uint64], id_bits: np.uint64, slack: np.uint64, shift: np.uint64, packing: Packing, own: Int
+) -> Int:
+    # Two pointers: which of the keys before are within the error of this one. Each turn moves one of them, without a
+    # branch, for no processor could guess which. Pairs of equal rows are certain.
+    mask = (np.uint64(1) << id_bits) - np.uint64(1)
+    size = np.int64(words.shape[0])
+    pairs, behind, place, weight = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    while place < size:
+        key = words[place] >> id_bits
+        far = np.int64(key - (words[behind] >> id_bits) > slack + (key >> shift))
+        near = 1 - far
+        if packing.repeated:
+            count = _copies(packing, np.int64(words[place] & mask), own)
+            pairs += near * weight * count
+            weight += near * count - far * _copies(packing, np.int64(words[behind] & mask), own)
+        else:
+            pairs += near * (place - behind)
+        behind += far
+        place += near
+    return pairs
+
+
+@kernel
+def _copies(packing: Packing, element: Int, own: Int) -> Int:
+    return np.int64(packing.copies[element]) - np.int64(element == own)

@@ -1,0 +1,169 @@
+"""One pass over all pairs of rows that picks those of some strips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ordsim_core._numba import Int, kernel
+from ordsim_core.anchors import products
+from ordsim_core.pair_keys import PairSpace, fill_keys, pair_space
+from ordsim_core.splitters import DECIDED, Splitters, choose, decide, place
+from ordsim_core.strip_records import Columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from ordsim_core.pair_doubts import KeyDoubts
+    from ordsim_core.spaces import Space
+
+PRODUCT_BYTES = 1 << 25
+"""Products of one side that are held at a time."""
+BLOCKS = 16
+"""Blocks of rows that all rows are cut into, at least: a block is multiplied with itself in full, half of it in vain."""
+LEAST_ROWS = 64
+KEYS = 1 << 15
+"""Keys of one side that are made at a time stay in the cache."""
+BATCH = 1 << 19
+"""Pairs that are handed on together."""
+
+
+@dataclass(frozen=True, eq=False)
+class CutSide:
+    """A side whose pairs are cut into strips."""
+
+    side: PairSpace
+    splitters: Splitters
+
+
+def cut(space: Space, strips: int) -> CutSide:
+    """Cut the pairs of rows of a space into at most so many strips."""
+    side = pair_space(space)
+    return CutSide(side, choose(side, strips))
+
+
+class Sifted(NamedTuple):
+    """Pairs of rows of the strips that were asked for.
+
+    Attributes
+    ----------
+    columns : Columns
+        Keys of both sides, and rows, int32.
+    own, other : ndarray of int32, shape (n,)
+        Strips on both sides; -1 for pairs that are not of the own strips asked for.
+    """
+
+    columns: Columns
+    own: NDArray[np.int32]
+    other: NDArray[np.int32]
+
+
+def sift(
+    own: CutSide,
+    other: CutSide,
+    first: int,
+    last: int,
+    checkpoint: Callable[[], None],
+    paths: NDArray[np.int64],
+    doubts: Sequence[KeyDoubts | None] = (None, None),
+) -> Iterator[Sifted]:
+    """Yield all pairs of the own strips `first` to `last` - 1, some at a time, in arrays that are used again.
+
+    Which products are taken together depends on the number of rows alone: on one machine, keys are the same each time.
+
+    Parameters
+    ----------
+    checkpoint : callable
+        Called between blocks; may raise to give up.
+    paths : ndarray of int64, shape (3,)
+        Added to, as by `comparisons.signs`.
+    doubts
+        Shown all keys of either side.
+    """
+    rows = own.side.space.rows
+    few = max(1, KEYS // rows)
+    least, most = own.splitters.key_range(first, last)
+    batch = _batch(BATCH + few * rows)
+    keys = np.empty((2, few, rows), np.uint64)
+    filled = 0
+    for start, stop in blocks(rows):
+        checkpoint()
+        sides = own.side, other.side
+        # Of distinct rows only those behind the block take part, where they are numbered as the rows are.
+        begins = [0 if side.keys.repeated else start for side in sides]
+        made = [products(side.space, np.arange(start, stop), begin) for side, begin in zip(sides, begins, strict=True)]
+        for row in range(start, stop, few):
+            count = min(few, stop - row)
+            for side, begin, product, found, doubt in zip(sides, begins, made, keys, doubts, strict=True):
+                part = product[row - start : row - start + count]
+                fill_keys(part, begin, row, side.keys, side.space.pairs, found)
+                if doubt is not None:
+                    doubt.add(found[:count], row)
+            filled = _pick(keys[0, :count], keys[1, :count], row, least, most, batch, filled)
+            if filled >= BATCH:
+                yield _placed(own, other, first, last, batch, filled, paths)
+                filled = 0
+    if filled:
+        yield _placed(own, other, first, last, batch, filled, paths)
+
+
+def blocks(rows: int) -> Iterator[tuple[int, int]]:
+    """Yield (first row, row after the last) of blocks whose products are taken at once."""
+    start = 0
+    while start < rows:
+        many = min(PRODUCT_BYTES // (8 * (rows - start)), max(LEAST_ROWS, rows // BLOCKS))
+        stop = min(rows, start + max(1, many))
+        yield start, stop
+        start = stop
+
+
+def _batch(size: int) -> Columns:
+    return Columns(
+        np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.int32), np.empty(size, np.int32)
+    )
+
+
+@kernel
+def _pick(
+    own: NDArray[np.uint64],
+    other: NDArray[np.uint64],
+    start: Int,
+    least: np.uint64,
+    most: np.uint64,
+    batch: Columns,
+    filled: Int,
+) -> Int:
+    # Every pair is written behind the last one, and stays if its key is within the limits.
+    for a in range(own.shape[0]):
+        i = start + a
+        for j in range(i + 1, own.shape[1]):
+            key = own[a, j]
+            batch.own[filled], batch.other[filled] = key, other[a, j]
+            batch.left[filled], batch.right[filled] = i, j
+            filled += np.int64((key >= least) & (key <= most))
+    return filled
+
+
+def _placed(
+    own: CutSide, other: CutSide, first: int, last: int, batch: Columns, filled: int, paths: NDArray[np.int64]
+) -> Sifted:
+    columns = Columns(*(column[:filled] for column in batch))
+    strips_own = _strips(own, columns, columns.own, paths)
+    strips_own[(strips_own < first) | (strips_own >= last)] = -1
+    return Sifted(columns, strips_own, _strips(other, columns, columns.other, paths))
+
+
+def _strips(cut: CutSide, columns: Columns, keys: NDArray[np.uint64], paths: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Find the strips of pairs on one side."""
+    strips, until = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
+    if place(keys, cut.splitters.cuts, strips, until):
+        open_ = np.flatnonzero(until != DECIDED)
+        left, right, nearer, later = (
+            array[open_].astype(np.int64) for array in (columns.left, columns.right, strips, until)
+        )
+        strips[open_] = decide(cut.side, cut.splitters, left, right, nearer, later, paths)
+    return strips

@@ -1,0 +1,134 @@
+"""What a reader of the scores should know, in the contract's codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ordsim_core.distances import Distance
+from workers.partials import PRECISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.results import Finished
+    from workers.staging import StagedArray
+
+CONSTANT_COLUMNS: Mapping[str, str] = {
+    Distance.EUCLIDEAN: "they add nothing to Euclidean distances.",
+    Distance.COSINE: "unless they are zero they change cosine distances, because they turn every row toward the same "
+    "direction.",
+    "correlation": "they change correlation distances, because they change the mean of every row.",
+    "dot": "they add the same to every inner product, and nothing to the order.",
+    "manhattan": "they add nothing to Manhattan distances.",
+    "hamming": "they add nothing to Hamming distances.",
+}
+"""By distance; where the columns are rows themselves, constant ones say nothing."""
+
+SMALL_ROWS = 30
+SMALL_DRAWS = 100
+
+
+def warnings(finished: Finished) -> list[dict[str, str]]:
+    """What a reader of the scores should know, in the contract's codes."""
+    found: list[tuple[str, str]] = []
+    if finished.request.ids is None:
+        found.append(
+            (
+                "no-row-ids",
+                "No row identifiers were given: that row i of x and row i of y are the same input is taken on trust.",
+            )
+        )
+    for name, array, staged in (("x", finished.request.x, finished.x), ("y", finished.request.y, finished.y)):
+        found += _array_warnings(name, array.distance, staged, finished.groups is not None)
+    found += _precision_warnings(finished)
+    found += _width_warnings(finished)
+    found += _size_warnings(finished)
+    return [{"code": code, "detail": detail} for code, detail in found]
+
+
+def _precision_warnings(finished: Finished) -> list[tuple[str, str]]:
+    """Name the measures that got weaker distances than were asked for."""
+    asked = PRECISIONS.index(finished.request.precision)
+    weak = [
+        f"{options.measure} ({options.method})"
+        for options, outcome in finished.outcomes
+        if PRECISIONS.index(outcome.precision) > asked
+    ]
+    if not weak:
+        return []
+    return [
+        (
+            "precision-fell-back",
+            f"{', '.join(weak)}: distances were ordered in float64 rather than in exact arithmetic, so "
+            "distances that differ by rounding alone may be ordered either way.",
+        )
+    ]
+
+
+def _width_warnings(finished: Finished) -> list[tuple[str, str]]:
+    """Name the measures whose intervals stayed wider than was asked for."""
+    found = []
+    for position in finished.unsettled:
+        options, outcome = finished.outcomes[position]
+        wanted = getattr(options, "width", None)
+        asked = "the width that was asked for" if wanted is None else f"a width of {wanted}"
+        found.append(
+            (
+                "width-not-reached",
+                f"{options.measure} ({options.method}): the interval did not come to {asked} within "
+                f"{outcome.counts.comparisons} comparisons, the most that are made.",
+            )
+        )
+    return found
+
+
+def _array_warnings(name: str, distance: Distance, staged: StagedArray, grouped: bool) -> list[tuple[str, str]]:
+    found = []
+    if staged.missing_chunks_filled:
+        found.append(
+            (
+                "chunks-filled",
+                f"{staged.missing_chunks_filled} chunks of {name} are not stored; the fill value stands in for them.",
+            )
+        )
+    if staged.constant_columns and distance in CONSTANT_COLUMNS:
+        found.append(
+            (
+                "constant-columns",
+                f"{staged.constant_columns} of the {staged.columns} columns of {name} are constant: "
+                f"{CONSTANT_COLUMNS[distance]}",
+            )
+        )
+    # From half on, the typical row has a twin.
+    if 2 * staged.distinct_rows <= staged.rows and not grouped:
+        found.append(
+            (
+                "repeated-rows",
+                f"Only {staged.distinct_rows} of the {staged.rows} rows of {name} are distinct, and no groups were "
+                "given: repeated rows are not independent evidence, so neither permuting single rows nor the jackknife "
+                "over rows is valid. Send groups that say which rows belong together.",
+            )
+        )
+    return found
+
+
+def _size_warnings(finished: Finished) -> list[tuple[str, str]]:
+    """Few rows say little about other rows; few draws say little about the exact score."""
+    found = []
+    if finished.x.rows < SMALL_ROWS:
+        found.append(
+            (
+                "small-sample",
+                f"There are {finished.x.rows} rows, fewer than {SMALL_ROWS}: the score of other rows may be far off.",
+            )
+        )
+    for options, outcome in finished.outcomes:
+        drawn = outcome.counts.comparisons
+        if options.method != "exact" and drawn < SMALL_DRAWS:
+            found.append(
+                (
+                    "small-sample",
+                    f"{options.measure} ({options.method}) rests on {drawn} comparisons, fewer than {SMALL_DRAWS}.",
+                )
+            )
+    return found

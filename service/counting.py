@@ -1,0 +1,128 @@
+"""The count of one job: missing shards to the workers, their results into the ledger before they count."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from service import planning, results
+from service.prefixes import Prefix
+from workers import execute
+from workers.tasks import ShardTask, count_shard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from service.ledger import Ledger
+    from service.planning import Workplace
+    from service.preparing import Prepared
+    from service.records import Job
+    from service.schemas import JobRequest
+    from workers.execute import Dispatcher
+    from workers.measures.protocol import Measure, MeasureOptions, PairFacts, Shard
+    from workers.tasks import ShardResult
+
+IN_FLIGHT = 3
+"""Shards in flight for each thread of the cluster: one computes, the others wait at its door."""
+
+EVENT_SECONDS = 0.25
+"""Shortest time between two progress events of one job."""
+
+
+@dataclass
+class Counting:
+    """One attempt at counting: run it once."""
+
+    job: Job
+    request: JobRequest
+    ledger: Ledger
+    prepared: Prepared
+    place: Workplace
+    threads: Callable[[], Mapping[str, int]]
+    _facts: PairFacts = field(init=False)
+    _measures: Sequence[tuple[Measure, MeasureOptions]] = field(init=False)
+    _going: dict[int, Prefix] = field(default_factory=dict)
+    _settled: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._measures = self.request.options()
+        self._facts = results.facts(self.request, self.prepared.x, self.prepared.y, self.prepared.groups)
+
+    async def run(self, cluster: Dispatcher, stop: asyncio.Event) -> bool:
+        """Fill the ledger; False if it was stopped before it was full."""
+        missing = await asyncio.to_thread(self._prepare)
+        running = execute.execute(
+            cluster,
+            count_shard,
+            self._tasks(missing),
+            key=lambda task: f"ordsim-{task.job}-{task.attempt}-{task.position}-{task.shard.index}",
+            limit=self._limit,
+            stop=stop,
+        )
+        told = -EVENT_SECONDS
+        async with aclosing(running) as answers:
+            async for task, answer in answers:
+                tell = time.monotonic() - told >= EVENT_SECONDS
+                if tell:
+                    told = time.monotonic()
+                await asyncio.to_thread(self._record, task, answer, tell)
+        return await asyncio.to_thread(self.ledger.complete, self.job.id)
+
+    def _prepare(self) -> Sequence[tuple[int, Shard]]:
+        """Write the shards down, once, and return those that are missing."""
+        shape, job = self._facts.shape, self.job.id
+        planning.check_memory(shape, self._measures, self.place)
+        budget = self.place.budget(shape)
+        # Idempotent: a resumed job keeps the shards it began with, whatever the settings are now.
+        self.ledger.plan(job, [measure.shards(shape, options, budget) for measure, options in self._measures])
+        self._settled |= self.ledger.settled(job).keys()
+        for position, (measure, options) in enumerate(self._measures):
+            if measure.sequential(options) and position not in self._settled:
+                confidence = self.request.confidence_of(options)
+                self._going[position] = Prefix(self.ledger, job, position, measure, options, self._facts, confidence)
+                self._advance(position)
+        return self.ledger.missing(job)
+
+    def _tasks(self, missing: Sequence[tuple[int, Shard]]) -> Iterator[ShardTask]:
+        """Make tasks one by one, as there is room: a measure may be settled meanwhile."""
+        sides = self.request.side("x"), self.request.side("y")
+        shape, budget = self._facts.shape, self.place.budget(self._facts.shape)
+        memory = [measure.memory(shape, options, budget) for measure, options in self._measures]
+        groups = None
+        if (labels := self.request.groups_of_rows(self.prepared.x.rows)) is not None:
+            assert self.prepared.groups is not None  # read, because there are labels
+            groups = (labels, self.prepared.groups.digest)
+        for position, shard in missing:
+            if position not in self._settled:
+                yield ShardTask(
+                    job=self.job.id,
+                    attempt=self.job.attempt,
+                    position=position,
+                    x=sides[0],
+                    y=sides[1],
+                    x_staged=self.prepared.x,
+                    y_staged=self.prepared.y,
+                    options=self._measures[position][1],
+                    shard=shard,
+                    seed=self.request.seed,
+                    memory_bytes=memory[position],
+                    groups=groups,
+                )
+
+    def _record(self, task: ShardTask, answer: ShardResult, tell: bool) -> None:
+        """Write a result down, and see whether its measure knows enough now."""
+        self.ledger.record(self.job.id, task.position, task.shard.index, answer.blob, answer.seconds, tell=tell)
+        self._advance(task.position)
+
+    def _advance(self, position: int) -> None:
+        prefix = self._going.get(position)
+        if prefix is not None and prefix.advance():
+            self._settled.add(position)
+            del self._going[position]
+
+    def _limit(self) -> int:
+        """Shards in flight: asked again and again, because workers come and go while the job runs."""
+        return IN_FLIGHT * max(1, sum(self.threads().values()))

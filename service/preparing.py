@@ -1,0 +1,133 @@
+"""What is done with a job's data before anything is counted: staged, and checked as a whole."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from ordsim_core.distances import Distance
+from workers import execute
+from workers.errors import ProblemError
+from workers.inspection import GroupsTask, SymmetryTask, check_symmetry, read_groups
+from workers.references import RowRange
+from workers.tasks import IdentifiersTask, StageTask, check_rows, stage_side
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Mapping, Sequence
+
+    from service.records import Job
+    from service.schemas import JobRequest
+    from workers.groups import Groups
+    from workers.staging import StagedArray
+    from workers.tasks import Name
+
+TaskType = TypeVar("TaskType", bound=execute.Task)
+Result = TypeVar("Result")
+
+
+class Stopped(Exception):  # noqa: N818 - a request that was granted, not an error
+    """The job was stopped before its data were prepared."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is known of a job's data before anything is counted."""
+
+    x: StagedArray
+    y: StagedArray
+    groups: Groups | None = None
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """One attempt at preparing a job's data, on the workers."""
+
+    job: Job
+    request: JobRequest
+    cluster: execute.Dispatcher
+    stop: asyncio.Event
+
+    async def run(self) -> Prepared:
+        """Stage both arrays, see that a resumed job goes on with those it began with, and that they go together.
+
+        Raises
+        ------
+        ProblemError
+            As the tasks; corrupt-data if an array is not what it was in an earlier attempt.
+        Stopped
+            If the job was stopped before all was done.
+        """
+        job, attempt = self.job.id, self.job.attempt
+        names: tuple[Name, Name] = ("x", "y")
+        tasks = [StageTask(job, attempt, name, self.request.side(name)) for name in names]
+        staged = {task.name: array for task, array in await self._on_workers(stage_side, tasks, "stage")}
+        earlier = {"x": self.job.x_staged, "y": self.job.y_staged}
+        for name in names:
+            if (known := earlier[name]) is not None:
+                _require_unchanged(name, known["fingerprint"], staged[name].fingerprint)
+        rows = staged["x"].rows
+        await self.check_identifiers(rows)
+        await self.check_symmetry(staged)
+        return Prepared(staged["x"], staged["y"], await self.read_groups(rows))
+
+    async def _on_workers(
+        self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], step: str
+    ) -> list[tuple[TaskType, Result]]:
+        """Run a few tasks at once; Stopped if the job was before all were done."""
+        running = execute.execute(
+            self.cluster,
+            function,
+            tasks,
+            key=lambda task: f"ordsim-{task.job}-{task.attempt}-{step}-{getattr(task, 'name', '')}",
+            limit=max(1, len(tasks)),
+            stop=self.stop,
+        )
+        async with aclosing(running) as answers:
+            found = [pair async for pair in answers]
+        if len(found) < len(tasks):
+            raise Stopped
+        return found
+
+    async def check_identifiers(self, rows: int) -> None:
+        """See that the identifiers of both arrays agree."""
+        x, y = self.request.identifiers_of("x"), self.request.identifiers_of("y")
+        if x is None or y is None:
+            return
+        # Said outright: an array of identifiers that became shorter since the submission is then refused.
+        x, y = (replace(ids, rows=ids.rows or RowRange(0, rows)) for ids in (x, y))
+        task = IdentifiersTask(self.job.id, self.job.attempt, x, y)
+        await self._on_workers(check_rows, [task], "identifiers")
+
+    async def check_symmetry(self, staged: Mapping[Name, StagedArray]) -> None:
+        """See that precomputed distances are those of unordered pairs, where a measure needs that."""
+        needing = [measure for measure, _ in self.request.options() if measure.needs_symmetry]
+        if not needing:
+            return
+        first = f"{needing[0].measure} ({needing[0].method})"
+        tasks = [
+            SymmetryTask(self.job.id, self.job.attempt, name, side, array, first)
+            for name, array in staged.items()
+            if (side := self.request.side(name)).distance is Distance.PRECOMPUTED
+        ]
+        await self._on_workers(check_symmetry, tasks, "symmetry")
+
+    async def read_groups(self, rows: int) -> Groups | None:
+        """Read the groups of the compared rows, if there are such."""
+        reference = self.request.groups_of_rows(rows)
+        if reference is None:
+            return None
+        task = GroupsTask(self.job.id, self.job.attempt, reference)
+        ((_, groups),) = await self._on_workers(read_groups, [task], "groups")
+        _require_unchanged("groups", self.job.groups_digest, groups.digest)
+        return groups
+
+
+def _require_unchanged(name: str, earlier: str | None, now: str) -> None:
+    if earlier is not None and earlier != now:
+        raise ProblemError(
+            "corrupt-data",
+            f"Array {name} changed while the job was under way: counts of the old and the new values cannot be "
+            "added. Let writing finish, then submit the job again.",
+        )

@@ -1,0 +1,95 @@
+"""Groups: a label for each row that says which rows belong together, such as stimuli, classes or subjects."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workers import labels
+from workers.environment import from_environment
+from workers.errors import ProblemError
+from workers.labels import Role
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from workers.references import Reference, Roots
+
+KEPT = 4
+"""Arrays of labels that a process keeps."""
+
+ROLE = Role("groups", "label", "labels", "/groups", "row-count-mismatch", "/groups")
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The group of each compared row.
+
+    Attributes
+    ----------
+    codes : ndarray of int64, shape (N,)
+        Groups by number, from 0 in order of first appearance.
+    count : int
+        How many groups there are.
+    digest : str
+        Of the codes, to know them again.
+    """
+
+    codes: NDArray[np.int64]
+    count: int
+    digest: str
+
+
+def check_metadata(roots: Roots, reference: Reference, rows: int) -> None:
+    """Check what metadata alone shows: that there is an integer or a string for each of the compared rows.
+
+    Raises
+    ------
+    ProblemError
+        As `references.read_metadata`; row-count-mismatch; unsupported-dtype.
+    """
+    labels.check_metadata(roots, reference, ROLE, rows, "of x and y")
+
+
+def read(roots: Roots, reference: Reference) -> Groups:
+    """Read the labels of the compared rows and number the groups.
+
+    Raises
+    ------
+    ProblemError
+        As `check_metadata`; missing-chunks; corrupt-data.
+    """
+    return number(labels.read(roots, reference, ROLE))
+
+
+def number(found: NDArray[Any]) -> Groups:
+    """Number groups in order of first appearance: what they are called, or how labels sort, changes nothing."""
+    distinct, first, inverse = np.unique(found, return_index=True, return_inverse=True)
+    codes = np.empty(len(distinct), np.int64)
+    codes[np.argsort(first)] = np.arange(len(distinct))
+    numbered = codes[inverse.reshape(-1)]
+    numbered.flags.writeable = False
+    return Groups(numbered, len(distinct), hashlib.sha256(numbered.astype("<i8").tobytes()).hexdigest())
+
+
+@lru_cache(maxsize=KEPT)
+def read_again(reference: Reference, digest: str) -> Groups:
+    """Read, once in a process, the groups that another process found to have this digest.
+
+    Raises
+    ------
+    ProblemError
+        As `read`; corrupt-data if they are others now.
+    """
+    found = read(from_environment().known_roots(), reference)
+    if found.digest != digest:
+        raise ProblemError(
+            "corrupt-data",
+            f"Array {ROLE.shown(reference)} changed while the job was running. Let writing finish, then submit the job "
+            "again.",
+        )
+    return found

@@ -1,0 +1,139 @@
+"""Scores as the mean over random batches of rows, each scored exactly (the B- scheme of Soares et al. 2026)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from ordsim_core import intervals, quadruplets, sampling, spaces, triplets
+from workers import costs
+from workers.measures import cutting
+from workers.measures.checks import require_all_comparisons
+from workers.measures.ordinal import QSI, TSI, Ordinal, to_partial
+from workers.measures.protocol import Measure, MeasureOptions, NoInterval, Outcome
+from workers.measures.sizes import Never
+
+if TYPE_CHECKING:
+    from ordsim_core.strips import ExactQuadruplets
+    from ordsim_core.triplets import AnchorBlock
+    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape, Shard
+    from workers.partials import Partial
+
+BATCHES_LIMIT = 10**7
+TSI_BATCH_LIMIT = 1 << 16
+QSI_BATCH_LIMIT = 1 << 12
+
+NO_GUARANTEE = "No interval with a guarantee is known for the mean over batches."
+
+
+class BatchedOptions(MeasureOptions):
+    """Options of a batched measure.
+
+    Attributes
+    ----------
+    batches : int
+        How many batches are drawn, independently of one another.
+    batch_size : int
+        Rows in a batch, all different.
+    per_anchor : False
+        Batches do not give scores of single anchors.
+    """
+
+    method: Literal["batched"]
+    batches: Annotated[int, Field(ge=1, le=BATCHES_LIMIT, strict=True)]
+    batch_size: int
+    per_anchor: Never = False
+
+
+class TsiBatchedOptions(BatchedOptions):
+    """Options of batched TSI."""
+
+    measure: Literal["tsi"]
+    batch_size: Annotated[int, Field(ge=3, le=TSI_BATCH_LIMIT, strict=True)]
+
+
+class QsiBatchedOptions(BatchedOptions):
+    """Options of batched QSI."""
+
+    measure: Literal["qsi"]
+    batch_size: Annotated[int, Field(ge=4, le=QSI_BATCH_LIMIT, strict=True)]
+
+
+class Batched(Measure):
+    """The mean of exact scores of random batches, which all make the same number of comparisons."""
+
+    method = "batched"
+    maximum_rows: int | None = sampling.ROWS_LIMIT - 1
+
+    def __init__(self, kind: Ordinal, options: type[MeasureOptions]) -> None:
+        self.kind = kind
+        self.measure = kind.measure
+        self.title = f"{kind.title} as the mean over exactly scored random batches"
+        self.minimum_rows = kind.order
+        self.needs_symmetry = kind is QSI
+        self.options = options
+
+    def rows_needed(self, options: BatchedOptions) -> int:
+        """As many as a batch has."""
+        return options.batch_size
+
+    def comparisons(self, shape: PairShape, options: BatchedOptions) -> int:  # noqa: ARG002
+        """All comparisons of every batch."""
+        return options.batches * self.kind.population(options.batch_size)
+
+    def seconds(self, shape: PairShape, options: BatchedOptions) -> float:
+        """Estimate the time of all batches."""
+        return options.batches * self._batch_seconds(shape, options)
+
+    def memory(self, shape: PairShape, options: BatchedOptions, budget: Budget) -> int:  # noqa: ARG002
+        """Bound what one batch takes, prepared and counted, and the order in which its rows are drawn."""
+        batch = costs.batch_shape(shape, options.batch_size)
+        counting = costs.anchor_bytes(batch) if self.kind is TSI else costs.all_pairs_bytes(batch)
+        return costs.pair_bytes(batch) + counting + 32 * shape.rows
+
+    def shards(self, shape: PairShape, options: BatchedOptions, budget: Budget) -> list[Shard]:
+        """Cut the batches into ranges of about as long as the budget says."""
+        each = self.kind.population(options.batch_size)
+        return cutting.shards(options.batches, self._batch_seconds(shape, options), budget.seconds, each)
+
+    def partial(self, pair: Pair, shard: Shard, options: Any, seed: int, checkpoint: Checkpoint) -> Partial:
+        """Score the batches one by one."""
+        counted: list[AnchorBlock | ExactQuadruplets] = []
+        for index in range(shard.start, shard.stop):
+            checkpoint()
+            rows = sampling.batch(seed, index, options.batch_size, pair.x.rows)
+            x, y = spaces.select(pair.x, rows), spaces.select(pair.y, rows)
+            if self.kind is TSI:
+                counted.append(triplets.exact_block(x, y, 0, options.batch_size))
+            else:
+                counted.append(quadruplets.exact_counts(x, y, checkpoint=checkpoint))
+        return to_partial(counted)
+
+    def finish(self, total: Partial, pair: PairFacts, options: BatchedOptions, confidence: float) -> Outcome:  # noqa: ARG002
+        """Give the mean, which is the share of all comparisons made."""
+        counts = total.counts
+        require_all_comparisons(f"{self.measure} batched", counts, self.comparisons(pair.shape, options))
+        found: dict[str, Any] = {"sampling": NoInterval(NO_GUARANTEE)}
+        if pair.precision == "float32" and total.uncertified is not None:
+            found["arithmetic"] = intervals.arithmetic(counts, total.uncertified)
+        return Outcome(
+            score=counts.score,
+            deficit=counts.deficit,
+            counts=counts,
+            population=self.kind.population(pair.shape.rows),
+            precision=pair.precision,
+            intervals=found,
+            paths=total.paths,
+            uncertified=total.uncertified,
+        )
+
+    def _batch_seconds(self, shape: PairShape, options: BatchedOptions) -> float:
+        batch = costs.batch_shape(shape, options.batch_size)
+        counting = options.batch_size * costs.anchor_seconds(batch)
+        if self.kind is QSI:
+            counting += costs.all_pairs_seconds(batch)
+        return costs.prepare_seconds(batch) + counting
+
+
+BATCHED = (Batched(TSI, TsiBatchedOptions), Batched(QSI, QsiBatchedOptions))
