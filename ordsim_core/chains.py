@@ -12,7 +12,17 @@ import numpy as np
 
 from ordsim_core import wide
 from ordsim_core._numba import Int, kernel
-from ordsim_core.pairs import HAMMING, PRECOMPUTED, Rows, direct_value, fits_wide, same_pair
+from ordsim_core.pairs import (
+    COSINE,
+    HAMMING,
+    PRECOMPUTED,
+    Rows,
+    compare_fractions,
+    direct_value,
+    fits_wide,
+    same_pair,
+    squared_cosine,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -207,6 +217,10 @@ def _settle_equals(
             )
         _insert_wide(chain, upper, lower, tied)
         return np.int64(0)
+    if rows.kind == COSINE and rows.whole:
+        paths[EXACT] += size
+        _insert_fractions(rows, elements, chain, tied)
+        return np.int64(0)
     missing = np.int64(0)
     for place in range(size):
         e = chain[place]
@@ -248,3 +262,23 @@ def _insert_wide(
         chain[at], upper[at], lower[at] = e, up, low
     for place in range(1, chain.shape[0]):
         tied[place] = np.uint8(upper[place] == upper[place - 1] and lower[place] == lower[place - 1])
+
+
+@kernel
+def _insert_fractions(rows: Rows, elements: Elements, chain: NDArray[np.int64], tied: NDArray[np.uint8]) -> None:
+    # Nearest first: the largest cosine.
+    size = chain.shape[0]
+    above, below = np.empty(size, np.int64), np.empty(size, np.uint64)
+    for place in range(size):
+        e = chain[place]
+        above[place], below[place] = squared_cosine(rows, left_of(elements, e), elements.right[e])
+    for place in range(1, size):
+        e, one, one_below = chain[place], above[place], below[place]
+        at = place
+        while at > 0 and compare_fractions(above[at - 1], below[at - 1], one, one_below) < 0:
+            chain[at], above[at], below[at] = chain[at - 1], above[at - 1], below[at - 1]
+            at -= 1
+        chain[at], above[at], below[at] = e, one, one_below
+    for place in range(1, size):
+        same = compare_fractions(above[place], below[place], above[place - 1], below[place - 1]) == 0
+        tied[place] = np.uint8(same)

@@ -95,9 +95,10 @@ def signs(space: Space, tuples: NDArray[np.int64], paths: NDArray[np.int64]) -> 
     `paths` is added to.
     """
     values, errors = (array.reshape(-1, 2) for array in quick_values(space, tuples.reshape(-1, 2)))
-    difference = values[:, 0] - values[:, 1]
+    with np.errstate(invalid="ignore"):
+        difference = values[:, 0] - values[:, 1]
     found = (difference > 0).view(np.int8) - (difference < 0).view(np.int8)
-    # Values that overflowed are not numbers, and in doubt.
+    # Differences of values that overflowed are not numbers, and in doubt.
     doubtful = np.flatnonzero(~(np.abs(difference) > errors[:, 0] + errors[:, 1]))
     if len(doubtful):
         settled = found[doubtful]
@@ -185,6 +186,11 @@ def _careful_sign(rows: Rows, rigour: Int, i: Int, j: Int, k: Int, m: Int, paths
     sign = np.int64(one > other) - np.int64(one < other)
     if rigour == DIRECT or abs(one - other) > one_error + other_error or one_error + other_error == 0.0:
         return sign
+    if rows.kind == COSINE and rows.whole:
+        paths[CHECKED_EXACTLY] += 2
+        above, below = pairs.squared_cosine(rows, i, j)
+        other_above, other_below = pairs.squared_cosine(rows, k, m)
+        return -pairs.compare_fractions(above, below, other_above, other_below)
     low = min(min(rows.low[i], rows.low[j]), min(rows.low[k], rows.low[m]))
     high = max(max(rows.high[i], rows.high[j]), max(rows.high[k], rows.high[m]))
     paths[CHECKED_EXACTLY] += 2

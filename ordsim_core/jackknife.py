@@ -57,8 +57,8 @@ def interval(
     Student's, with a degree of freedom less than units.
 
     Where groups are drawn, the population's score is that of three different groups, each weighing as much as it has
-    rows: the limit as groups grow many. Comparisons within groups, often quite unlike those between, are taken out of
-    the rows' score: as many as `coincident` says agree, or else the interval is widened to whatever they may be.
+    rows: the limit as groups grow many. Comparisons within groups, often quite unlike those between, are taken out: as
+    many as `coincident` says agree, or else the interval is widened to whatever may; errors grow as comparisons shrink.
 
     Where the variance is 0, as it is when everything agrees, or there are just three units, the standard error is 0,
     and bounds and method are those of `population.kl`; for groups, with as many rows as there are groups.

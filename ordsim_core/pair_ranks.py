@@ -25,8 +25,8 @@ UNSHIFTED = np.uint64(63)
 def rank_pairs(
     side: PairSpace,
     keys: NDArray[np.uint64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
+    left: NDArray[np.integer],
+    right: NDArray[np.integer],
     paths: NDArray[np.int64],
 ) -> Ranked:
     """Rank pairs of rows by their distance.
@@ -36,7 +36,7 @@ def rank_pairs(
     side : PairSpace
     keys : ndarray of uint64, shape (n,)
         Of the pairs, which are at least one.
-    left, right : ndarray of int64, shape (n,)
+    left, right : ndarray of int32 or int64, shape (n,)
         Rows of the pairs; not looked at, and may be empty, unless the side is certified.
     paths : ndarray of int64, shape (3,)
         Added to: elements in chains, computed directly, computed exactly.
@@ -53,10 +53,11 @@ def rank_pairs(
     words, tied = np.empty(size, np.uint64), np.zeros(size, np.uint8)
     spare = np.empty(size, np.uint64)
     bound = _pack(keys, np.uint64(least), np.uint64(drop), np.uint64(id_bits), np.uint64(side.saturated), words)
-    sort_words(words, spare, np.uint64(0), bound, counters())
+    sort_words(words, spare, np.uint64(0), np.uint64(bound), counters())
     del spare
     if side.certified:
-        _certify(side, words, id_bits, rounded_up(side.slack, drop), left, right, tied, paths)
+        elements = Elements(left.astype(np.int64), right.astype(np.int64), np.full(size, chains.UNRESOLVED, np.int64))
+        _certify(side, words, id_bits, rounded_up(side.slack, drop), elements, tied, paths)
     elif drop:
         _tell_apart(side, words, id_bits, keys, tied, paths)
     else:
@@ -84,15 +85,13 @@ def _certify(
     words: NDArray[np.uint64],
     id_bits: int,
     slack: int,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
+    elements: Elements,
     tied: NDArray[np.uint8],
     paths: NDArray[np.int64],
 ) -> None:
     """Settle words by distances computed again, in exact arithmetic if need be."""
-    space, size = side.space, len(words)
-    elements = Elements(left, right, np.full(size, chains.UNRESOLVED, np.int64))
-    pending = np.zeros(size, np.uint8)
+    space = side.space
+    pending = np.zeros(len(words), np.uint8)
 
     def attempt(paths: NDArray[np.int64]) -> int:
         return int(
@@ -117,7 +116,10 @@ def _certify(
         return
     found = np.flatnonzero(pending)
     elements.ranks[found] = wide.dense_ranks(
-        [pairs.exact_value(space.pairs, int(left[e]), int(right[e]), space.lowest) for e in found]
+        [
+            pairs.exact_value(space.pairs, int(elements.left[e]), int(elements.right[e]), space.lowest)
+            for e in found.tolist()
+        ]
     )
     # Keys have kept their places, so that the same chains are found again.
     tied[:] = 0

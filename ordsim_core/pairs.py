@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 EUCLIDEAN, COSINE, DOT, MANHATTAN, HAMMING, PRECOMPUTED = range(6)
 
+WHOLE_LENGTH = 2.0**15.5 * (1 - 2.0**-40)
+
 UNIT_ROUNDOFF = 2.0**-53
 FLOAT32_ROUNDOFF = 2.0**-24
 
@@ -47,6 +49,9 @@ class Rows(NamedTuple):
         Error of a direct value: relative |value| + absolute |row i| |row j|.
     quick_relative, quick_absolute : float
         The same of a value computed in the type of `values`.
+    whole : bool
+        For cosine: whether each row, counted in units of its lowest bit, has a squared length below 2^31. Cosines are
+        then fractions of integers that fit 64 bits.
     """
 
     kind: int
@@ -59,6 +64,7 @@ class Rows(NamedTuple):
     absolute: float
     quick_relative: float
     quick_absolute: float
+    whole: bool
 
 
 def quick_bounds(kind: int, columns: int, roundoff: float) -> tuple[float, float]:
@@ -108,6 +114,36 @@ def differing(values: NDArray[Any], i: Int, j: Int) -> float:
     return np.float64(total)
 
 
+@reordering_kernel
+def plain_product(values: NDArray[Any], i: Int, j: Int) -> float:
+    """Inner product of two rows in float64, in any order."""
+    total = 0.0
+    for k in range(values.shape[1]):
+        total += np.float64(values[i, k]) * np.float64(values[j, k])
+    return total
+
+
+@kernel
+def squared_cosine(rows: Rows, i: Int, j: Int) -> tuple[Int, np.uint64]:
+    """Give the signed square of a cosine as a fraction (numerator, denominator) of integers, for `whole` rows."""
+    one, other = 2.0 ** np.float64(-rows.low[i]), 2.0 ** np.float64(-rows.low[j])
+    product = np.int64(plain_product(rows.values, i, j) * one * other)
+    lengths = np.rint((rows.norms[i] * one) ** 2) * np.rint((rows.norms[j] * other) ** 2)
+    return product * abs(product), np.uint64(lengths)
+
+
+@kernel
+def compare_fractions(one: Int, one_below: np.uint64, other: Int, other_below: np.uint64) -> Int:
+    """Give the sign of one / one_below - other / other_below, of integers below 2^62."""
+    if (one < 0) != (other < 0):
+        return np.int64(-1) if one < 0 else np.int64(1)
+    left_high, left = wide.multiply(np.uint64(abs(np.int64(one))), other_below)
+    right_high, right = wide.multiply(np.uint64(abs(np.int64(other))), one_below)
+    larger = np.int64(left_high > right_high or (left_high == right_high and left > right))
+    smaller = np.int64(left_high < right_high or (left_high == right_high and left < right))
+    return smaller - larger if one < 0 else larger - smaller
+
+
 @kernel
 def inner_product(values: NDArray[Any], i: Int, j: Int) -> float:
     """Inner product of two rows as if computed in twice the precision, then rounded (Ogita, Rump, Oishi 2005)."""
@@ -142,7 +178,8 @@ def direct_value(rows: Rows, i: Int, j: Int) -> tuple[float, float]:
     if rows.kind == EUCLIDEAN:
         value = squared_distance(rows.values, i, j)
     elif rows.kind == COSINE:
-        value = -inner_product(rows.values, i, j) / (rows.norms[i] * rows.norms[j])
+        product = plain_product(rows.values, i, j) if rows.whole else inner_product(rows.values, i, j)
+        value = -product / (rows.norms[i] * rows.norms[j])
         return value, rows.relative * abs(value) + rows.absolute
     elif rows.kind == DOT:
         value = -inner_product(rows.values, i, j)

@@ -4,17 +4,68 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ordsim_core import drawing, sampling
+from ordsim_core import drawing, sampling, strips, triplets
+from ordsim_core.counts import AgreementCounts
 from ordsim_core.errors import AsymmetricDistanceError
+from ordsim_core.lattice import no_checkpoint
 from ordsim_core.pairs import PRECOMPUTED
 from ordsim_core.spaces import check_pair
+from ordsim_core.strips import ExactQuadruplets
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
     from ordsim_core.comparisons import Sampled, Units
     from ordsim_core.spaces import Space
+
+
+def exact_counts(x: Space, y: Space, checkpoint: Callable[[], None] = no_checkpoint) -> ExactQuadruplets:
+    """Count all quadruplets, in memory: 24 bytes at most for each of the N (N - 1) / 2 pairs of rows.
+
+    Parameters
+    ----------
+    checkpoint : callable
+        Called between blocks of work; may raise to give up.
+
+    Raises
+    ------
+    AsymmetricDistanceError
+        If precomputed distances are not symmetric: the distance of a pair is then not defined.
+    ValueError
+        If the spaces differ in rows or have fewer than 4.
+    """
+    check_pair(x, y, 4)
+    require_symmetric(x, y)
+    plan = strips.plan(x.rows)
+    found = strips.all_strips(x, y, plan, checkpoint=checkpoint)
+    of_triplets = triplets.exact_block(x, y, 0, x.rows)
+    return ExactQuadruplets(
+        without_triplets(strips.agreement(plan, found.counts, found.cells), of_triplets.counts),
+        found.counts.paths + of_triplets.paths,
+        found.counts.uncertified + of_triplets.uncertified,
+    )
+
+
+def without_triplets(pairs: AgreementCounts, of_triplets: AgreementCounts) -> AgreementCounts:
+    """Give the counts of quadruplets: those of all pairs of pairs of rows, without pairs that share a row.
+
+    Both are exact, or else rounded each in its own way: a kind that would come out below zero is then empty, and
+    what it lacks is taken from the largest.
+    """
+    kinds = [
+        pairs.concordant - of_triplets.concordant,
+        pairs.discordant - of_triplets.discordant,
+        pairs.tied_x - of_triplets.tied_x,
+        pairs.tied_y - of_triplets.tied_y,
+        pairs.tied_both - of_triplets.tied_both,
+    ]
+    lacking = sum(min(count, 0) for count in kinds)
+    kinds = [max(count, 0) for count in kinds]
+    kinds[kinds.index(max(kinds))] += lacking
+    return AgreementCounts(*kinds)
 
 
 def sampled_range(x: Space, y: Space, seed: int, start: int, stop: int) -> Sampled:
@@ -23,7 +74,7 @@ def sampled_range(x: Space, y: Space, seed: int, start: int, stop: int) -> Sampl
     Raises
     ------
     AsymmetricDistanceError
-        If precomputed distances are not symmetric: the distance of a pair is then not defined.
+        As `exact_counts`.
     ValueError
         If the spaces differ in rows or have fewer than 4, or the seed or range is out of bounds.
     """

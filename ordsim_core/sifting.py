@@ -11,7 +11,7 @@ from ordsim_core._numba import Int, kernel
 from ordsim_core.anchors import products
 from ordsim_core.pair_keys import PairSpace, fill_keys, pair_space
 from ordsim_core.splitters import DECIDED, Splitters, choose, decide, place
-from ordsim_core.strip_records import Columns
+from ordsim_core.strip_records import Columns, new_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PRODUCT_BYTES = 1 << 25
 """Products of one side that are held at a time."""
 BLOCKS = 16
-"""Blocks of rows that all rows are cut into, at least: a block is multiplied with itself in full, half of it in vain."""
+"""Blocks that rows are cut into, at least: of the products of a block's rows with each other, half are in vain."""
 LEAST_ROWS = 64
 KEYS = 1 << 15
 """Keys of one side that are made at a time stay in the cache."""
@@ -47,19 +47,32 @@ def cut(space: Space, strips: int) -> CutSide:
 
 
 class Sifted(NamedTuple):
-    """Pairs of rows of the strips that were asked for.
+    """Pairs of rows, those of the strips that were asked for among them.
 
     Attributes
     ----------
     columns : Columns
         Keys of both sides, and rows, int32.
     own, other : ndarray of int32, shape (n,)
-        Strips on both sides; -1 for pairs that are not of the own strips asked for.
+        Strips on both sides.
     """
 
     columns: Columns
     own: NDArray[np.int32]
     other: NDArray[np.int32]
+
+    def turned(self) -> Sifted:
+        """Change sides."""
+        columns = self.columns
+        return Sifted(columns._replace(own=columns.other, other=columns.own), self.other, self.own)
+
+    def chosen(self, which: NDArray[np.bool_]) -> Sifted:
+        """Leave out pairs."""
+        columns = self.columns
+        left, right = columns.left[which], columns.right[which]
+        return Sifted(
+            Columns(columns.own[which], columns.other[which], left, right), self.own[which], self.other[which]
+        )
 
 
 def sift(
@@ -71,7 +84,7 @@ def sift(
     paths: NDArray[np.int64],
     doubts: Sequence[KeyDoubts | None] = (None, None),
 ) -> Iterator[Sifted]:
-    """Yield all pairs of the own strips `first` to `last` - 1, some at a time, in arrays that are used again.
+    """Yield all pairs of the own strips `first` to `last` - 1, and few others, in arrays that are used again.
 
     Which products are taken together depends on the number of rows alone: on one machine, keys are the same each time.
 
@@ -85,9 +98,10 @@ def sift(
         Shown all keys of either side.
     """
     rows = own.side.space.rows
-    few = max(1, KEYS // rows)
+    few = min(rows, max(1, KEYS // rows))
     least, most = own.splitters.key_range(first, last)
-    batch = _batch(BATCH + few * rows)
+    size = min(BATCH, rows * rows // 2) + few * rows
+    batch = new_columns(size, size)
     keys = np.empty((2, few, rows), np.uint64)
     filled = 0
     for start, stop in blocks(rows):
@@ -103,12 +117,12 @@ def sift(
                 fill_keys(part, begin, row, side.keys, side.space.pairs, found)
                 if doubt is not None:
                     doubt.add(found[:count], row)
-            filled = _pick(keys[0, :count], keys[1, :count], row, least, most, batch, filled)
+            filled = int(_pick(keys[0, :count], keys[1, :count], row, least, most, batch, filled))
             if filled >= BATCH:
-                yield _placed(own, other, first, last, batch, filled, paths)
+                yield _placed(own, other, batch, filled, paths)
                 filled = 0
     if filled:
-        yield _placed(own, other, first, last, batch, filled, paths)
+        yield _placed(own, other, batch, filled, paths)
 
 
 def blocks(rows: int) -> Iterator[tuple[int, int]]:
@@ -119,12 +133,6 @@ def blocks(rows: int) -> Iterator[tuple[int, int]]:
         stop = min(rows, start + max(1, many))
         yield start, stop
         start = stop
-
-
-def _batch(size: int) -> Columns:
-    return Columns(
-        np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.int32), np.empty(size, np.int32)
-    )
 
 
 @kernel
@@ -148,17 +156,20 @@ def _pick(
     return filled
 
 
-def _placed(
-    own: CutSide, other: CutSide, first: int, last: int, batch: Columns, filled: int, paths: NDArray[np.int64]
-) -> Sifted:
-    columns = Columns(*(column[:filled] for column in batch))
-    strips_own = _strips(own, columns, columns.own, paths)
-    strips_own[(strips_own < first) | (strips_own >= last)] = -1
-    return Sifted(columns, strips_own, _strips(other, columns, columns.other, paths))
+def _placed(own: CutSide, other: CutSide, batch: Columns, filled: int, paths: NDArray[np.int64]) -> Sifted:
+    columns = Columns(batch.own[:filled], batch.other[:filled], batch.left[:filled], batch.right[:filled])
+    return Sifted(
+        columns, find_strips(own, columns, columns.own, paths), find_strips(other, columns, columns.other, paths)
+    )
 
 
-def _strips(cut: CutSide, columns: Columns, keys: NDArray[np.uint64], paths: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Find the strips of pairs on one side."""
+def find_strips(
+    cut: CutSide, columns: Columns, keys: NDArray[np.uint64], paths: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Find the strips of pairs of rows on one side, int32 of shape (n,), from their keys there.
+
+    `paths` is added to, as by `comparisons.signs`.
+    """
     strips, until = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
     if place(keys, cut.splitters.cuts, strips, until):
         open_ = np.flatnonzero(until != DECIDED)

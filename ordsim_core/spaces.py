@@ -238,7 +238,9 @@ def _rows(
     roundoff = pairs.FLOAT32_ROUNDOFF if values.dtype == np.float32 else pairs.UNIT_ROUNDOFF
     columns = values.shape[1]
     direct, quick = pairs.direct_bounds(kind, columns), pairs.quick_bounds(kind, columns, roundoff)
-    return Rows(kind, values, number, low, high, norms, *direct, *quick)
+    with np.errstate(over="ignore"):
+        whole = kind == pairs.COSINE and bool((np.ldexp(norms, -low.astype(np.int32)) < pairs.WHOLE_LENGTH).all())
+    return Rows(kind, values, number, low, high, norms, *direct, *quick, whole)
 
 
 def _keys(rows: Rows, first: NDArray[np.int64], grid: Lattice, dtype: type, key_bits: int | None) -> packing.Keys:

@@ -78,8 +78,7 @@ class Splitters:
     def key_range(self, first: int, last: int) -> tuple[np.uint64, np.uint64]:
         """Give the least and the largest key that a pair of strips `first` to `last` - 1 can have."""
         cuts = self.cuts
-        below = np.flatnonzero(cuts.equal >= first)
-        above = np.flatnonzero(cuts.between[1:] >= last)
+        below, above = (np.flatnonzero(cuts.between[1:] >= strip) for strip in (first, last))
         least, most = np.uint64(0), ~np.uint64(0)
         if first > 0:
             if len(below) == 0:

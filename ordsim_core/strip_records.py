@@ -69,62 +69,67 @@ class Columns(NamedTuple):
     Attributes
     ----------
     own, other : ndarray of uint64, shape (n,)
-    left, right : ndarray of int32 or int64, shape (n,)
+    left, right : ndarray of int32, shape (n,)
     """
 
     own: NDArray[np.uint64]
     other: NDArray[np.uint64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+
+
+def new_columns(size: int, rows: int) -> Columns:
+    """Give columns of `size` numbers and `rows` rows that are to be written."""
+    return Columns(
+        np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(rows, np.int32), np.empty(rows, np.int32)
+    )
 
 
 def by_strip(
-    columns: Columns, strips: NDArray[np.int32], count: int, layout: Layout
+    columns: Columns, strips: NDArray[np.int32], slots: NDArray[np.int32], layout: Layout
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Write records, those of a strip side by side.
 
     Parameters
     ----------
     columns : Columns
-        Of n pairs; rows are int32.
+        Of n pairs.
     strips : ndarray of int32, shape (n,)
-        Strip of each, below `count`; negative ones are left out.
+    slots : ndarray of int32, shape (strips,)
+        Which of some consecutive numbers from 0 each strip goes by; -1 for strips that are left out.
 
     Returns
     -------
     words : ndarray of uint32, shape (records * width,)
-    ends : ndarray of int64, shape (count,)
-        Where the words of each strip end.
+    ends : ndarray of int64
+        For each slot, where its words end.
     """
-    ends = np.zeros(count + 1, np.int64)
-    _count(strips, ends)
+    ends = np.zeros(int(slots.max(initial=-1)) + 2, np.int64)
+    _count(strips, slots, ends)
     words = np.empty((int(ends[-1]), layout.width), np.uint32)
-    _write(columns, strips, layout, ends, words)
+    _write(columns, strips, slots, layout, ends, words)
     return words.reshape(-1), ends[:-1] * layout.width
 
 
 def columns_of(words: NDArray[np.uint32], layout: Layout) -> Columns:
-    """Read what `by_strip` wrote; rows are int64, and empty if they were not kept."""
+    """Read what `by_strip` wrote; rows are empty if they were not kept."""
     records = words.reshape(-1, layout.width)
-    size = len(records)
-    rows = size if layout.numbered else 0
-    columns = Columns(
-        np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(rows, np.int64), np.empty(rows, np.int64)
-    )
+    columns = new_columns(len(records), len(records) if layout.numbered else 0)
     _read(records, layout, columns)
     return columns
 
 
 @kernel
-def _count(strips: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
-    # Leaves in each place where the strip begins, and at the end how many there are.
+def _count(strips: NDArray[np.int32], slots: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
+    # Leaves in each place where the slot begins, and at the end how many records there are.
     for at in range(strips.shape[0]):
-        if strips[at] >= 0:
-            ends[strips[at]] += 1
+        slot = slots[strips[at]]
+        if slot >= 0:
+            ends[slot] += 1
     begin = np.int64(0)
-    for strip in range(ends.shape[0]):
-        size = ends[strip]
-        ends[strip] = begin
+    for slot in range(ends.shape[0]):
+        size = ends[slot]
+        ends[slot] = begin
         begin += size
 
 
@@ -132,17 +137,18 @@ def _count(strips: NDArray[np.int32], ends: NDArray[np.int64]) -> None:
 def _write(
     columns: Columns,
     strips: NDArray[np.int32],
+    slots: NDArray[np.int32],
     layout: Layout,
     ends: NDArray[np.int64],
     words: NDArray[np.uint32],
 ) -> None:
     half = np.uint64(32)
     for at in range(strips.shape[0]):
-        strip = strips[at]
-        if strip < 0:
+        slot = slots[strips[at]]
+        if slot < 0:
             continue
-        record = words[ends[strip]]
-        ends[strip] += 1
+        record = words[ends[slot]]
+        ends[slot] += 1
         own, other = columns.own[at], columns.other[at]
         column = 1
         record[0] = np.uint32(own)

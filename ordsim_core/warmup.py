@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ordsim_core import sampling, triplets
+from ordsim_core import betting, sampling, triplets
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.spaces import prepare
 
@@ -29,3 +29,7 @@ def warm() -> None:
     sampling.quadruplets(0, 0, 2, 6)
     sampling.triplet_units(0, 0, 2, 6, 2)
     sampling.permutation(0, 6)
+    agreeing = np.array([0, 1, 1], np.int64)
+    betting.interval(agreeing, 1, 0.9)
+    betting.sequential(agreeing, 1, 0.9)
+    betting.without_replacement(agreeing, 1, 6, 0.9)

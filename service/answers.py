@@ -123,9 +123,9 @@ class Result(Mapping[str, Any]):
 
     @property
     def intervals(self) -> dict[str, dict[str, Any]]:
-        """The intervals that exist, by kind; where one does not, ``self["intervals"]["reason"]`` says why."""
+        """The intervals that exist, by kind; where one does not, ``self["intervals"]["reasons"]`` says why."""
         found = (self.json.get("intervals") or {}).items()
-        return {kind: interval for kind, interval in found if isinstance(interval, dict)}
+        return {kind: interval for kind, interval in found if isinstance(interval, dict) and "low" in interval}
 
     def interval(self, kind: str = "sampling") -> tuple[float, float] | None:
         """Low and high end of an interval; None where there is none."""

@@ -76,7 +76,8 @@ class Intervals(Document):
     population: Interval | None = Field(default=None, description="Of the score of the population that rows are from.")
     jackknife: Interval | None = Field(default=None, description="The same, not rigorous.")
     arithmetic: Interval | None = Field(default=None, description="Of the score in exact arithmetic.")
-    reason: str | None = None
+    reason: str | None = Field(default=None, description="Why one is null.")
+    reasons: dict[str, str] | None = Field(default=None, description="The same, by what it would speak of.")
 
 
 class Paths(Document):

@@ -77,12 +77,13 @@ class Pipeline:
 
     async def _count(self, prepared: Prepared) -> bool:
         """Fill the ledger; False if the job was stopped before."""
+        found = await self.context.cluster.resources()
         counting = Counting(
             job=self.job,
             request=self.request,
             ledger=self.context.store.ledger,
             prepared=prepared,
-            place=Workplace(self.context.shard_seconds, await self.context.cluster.worker_memory()),
+            place=Workplace(self.context.shard_seconds, found.worker_memory, found.threads),
             threads=self.threads,
         )
         return await counting.run(self.context.cluster, self.stop)

@@ -157,8 +157,8 @@ def _facts(result: Result) -> Iterator[tuple[str, RenderableType]]:
     intervals = result.intervals
     if intervals:
         yield "interval" if len(intervals) == 1 else "intervals", _intervals(intervals)
-    if reason := (result.json.get("intervals") or {}).get("reason"):
-        yield "" if intervals else "interval", Text(f"none for what was drawn: {reason}")
+    for place, (kind, reason) in enumerate((result.json.get("intervals") or {}).get("reasons", {}).items()):
+        yield "" if intervals or place else "interval", Text(sentences.no_interval(kind, reason))
     wanted, bounds = (result.json.get("spec") or {}).get("width"), result.interval("sampling")
     if wanted is not None and bounds is not None:
         yield "width", Text(f"{bounds[1] - bounds[0]:.4g}; {wanted:g} was asked for")

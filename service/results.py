@@ -129,15 +129,19 @@ def _result(position: int, request: JobRequest, options: MeasureOptions, outcome
 
 
 def _intervals(outcome: Outcome) -> dict[str, Any]:
-    """All intervals by kind; where one does not exist, null, and beside them the reason."""
+    """All intervals by kind; where one does not exist, null, and beside them the reason, also by kind."""
     found: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
     for kind, interval in outcome.intervals.items():
         if isinstance(interval, NoInterval):
-            found |= {kind: None, "reason": interval.reason}
+            found[kind] = None
+            reasons[kind] = interval.reason
         else:
             found[kind] = _interval(interval)
             if kind == ARITHMETIC and outcome.uncertified is not None:
                 found[kind]["uncertified"] = str(outcome.uncertified)
+    if reasons:
+        found |= {"reason": " ".join(dict.fromkeys(reasons.values())), "reasons": reasons}
     return found
 
 
@@ -153,9 +157,8 @@ def _interval(interval: Interval) -> dict[str, Any]:
 def _spec(request: JobRequest, options: MeasureOptions) -> dict[str, Any]:
     """Every option, those that were not sent and those that follow from others included."""
     found = {**options.model_dump(mode="json", exclude_none=True), "confidence": request.confidence_of(options)}
-    draws = getattr(options, "draws", None)
-    if draws is not None:
-        found["samples"] = draws
+    if getattr(options, "samples", 0) is None and getattr(options, "width", None) is None:
+        found["samples"] = getattr(options, "draws", None)
     return found
 
 

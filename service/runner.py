@@ -53,11 +53,6 @@ class Runner:
         """How many workers were connected when the supervisor last looked."""
         return len(self._threads)
 
-    @property
-    def threads(self) -> int:
-        """How many shards could run at once then."""
-        return sum(self._threads.values())
-
     async def start(self) -> None:
         """Take up what an earlier service left unfinished, and begin."""
         self._loop = asyncio.get_running_loop()

@@ -101,6 +101,12 @@ def interval(kind: str, found: Mapping[str, Any]) -> str:
     return ", ".join(said)
 
 
+def no_interval(kind: str, reason: str) -> str:
+    """Say that an interval does not exist, and why."""
+    which = f" {SPEAKS_OF[kind]}" if kind in SPEAKS_OF else ""
+    return f"no {kind} interval{which}: {reason}"
+
+
 def has_ties(result: Result) -> bool:
     """Whether any comparison was tied in x or in y."""
     return any(result.counts.get(kind) for kind in ("tiedX", "tiedY", "tiedBoth"))

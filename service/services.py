@@ -25,8 +25,8 @@ class Services:
 
     async def workplace(self) -> Workplace:
         """What there is to compute with now."""
-        memory = await self.cluster.worker_memory()
-        return Workplace(self.settings.shard_seconds, memory, self.runner.threads)
+        found = await self.cluster.resources()
+        return Workplace(self.settings.shard_seconds, found.worker_memory, found.threads)
 
 
 def get_services(request: Request) -> Services:

@@ -7,6 +7,7 @@ import copy
 import json
 import logging
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,14 @@ class WorkerNanny(Nanny):
         self.env.update(before_start)
 
 
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What there is to compute with: tasks that run at once, and the private memory, in bytes, of each."""
+
+    threads: int
+    worker_memory: int
+
+
 class Cluster:
     """A Dask cluster and the one client of this process, both on the running event loop.
 
@@ -96,9 +105,10 @@ class Cluster:
         """
         state = Path(state_directory).resolve()
         memory = worker_memory or share_of_machine(workers)
+        cached = os.environ.get(f"{PREFIX}SPACE_CACHE_BYTES") or str(min(CACHE_LIMIT, memory // CACHE_SHARE))
         variables = {
             f"{PREFIX}WORKER_MEMORY": str(memory),
-            f"{PREFIX}SPACE_CACHE_BYTES": str(min(CACHE_LIMIT, memory // CACHE_SHARE)),
+            f"{PREFIX}SPACE_CACHE_BYTES": cached,
             f"{PREFIX}ROOTS": json.dumps({name: root.directory for name, root in roots.items()}),
             f"{PREFIX}STAGING_DIRECTORY": str(Path(staging_directory).resolve()),
         }
@@ -197,23 +207,17 @@ class Cluster:
         """Number of tasks that can run at once."""
         return sum((await self.worker_threads()).values())
 
-    async def worker_memory(self) -> int:
-        """Private memory, in bytes, that a task may use on any connected worker.
-
-        That of Dask's own limits, where workers have such; else what the cluster was described with.
-        """
+    async def resources(self) -> Resources:
+        """Say what tasks may use now, with the memory that was described where workers have no limits of Dask's."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 identity = await self.client.scheduler.identity(n_workers=-1)
         except (OSError, RuntimeError) as error:  # a TimeoutError is an OSError
-            log.warning("the cluster does not say how much memory its workers have: %s", type(error).__name__)
-            return self._worker_memory
-        limits = [
-            int(worker["memory_limit"]) // max(1, int(worker["nthreads"]))
-            for worker in identity["workers"].values()
-            if worker.get("memory_limit")
-        ]
-        return min(limits, default=self._worker_memory)
+            log.warning("the cluster does not say what its workers have: %s", type(error).__name__)
+            return Resources(0, self._worker_memory)
+        workers = [(int(worker["nthreads"]), worker.get("memory_limit")) for worker in identity["workers"].values()]
+        limits = [int(limit) // max(1, threads) for threads, limit in workers if limit]
+        return Resources(sum(threads for threads, _ in workers), min(limits, default=self._worker_memory))
 
     async def wait_for_workers(self, number: int | None = None, timeout: float = 120.0) -> None:
         """Wait until `number` workers (all of them, if None) are connected; TimeoutError otherwise."""

@@ -36,8 +36,12 @@ MEMBER = 120 * NANOSECOND
 MEMBER_COLUMN = 0.7 * NANOSECOND
 MEMBER_PAIR = 2 * NANOSECOND
 """Comparing two members of a unit."""
+SIFT = 20 * NANOSECOND
+"""Seeing to which strips a pair of rows belongs."""
 PAIR = 120 * NANOSECOND
 """One pair of rows among all of them: sorting both sides, and counting agreement across strips."""
+STRIP_BYTES = 320 * MEBIBYTE
+"""Memory in which pairs are sifted, and one strip of them is counted."""
 
 STAGE = 0.05
 """Opening arrays, and bringing a copy to the disk."""
@@ -70,7 +74,17 @@ def unit_seconds(shape: PairShape, members: int) -> float:
 
 def all_pairs_seconds(shape: PairShape) -> float:
     """Estimate the time to compare all pairs of rows with all others."""
-    return comb(shape.rows, 2) * (PAIR + _column_seconds(shape))
+    return pass_seconds(shape) + counting_seconds(shape)
+
+
+def pass_seconds(shape: PairShape) -> float:
+    """Estimate the time to look once at all pairs of rows, for those of some strips."""
+    return comb(shape.rows, 2) * (SIFT + _column_seconds(shape))
+
+
+def counting_seconds(shape: PairShape) -> float:
+    """Estimate the time to put all pairs of rows into order, strip by strip, in x and in y, and to count."""
+    return comb(shape.rows, 2) * PAIR
 
 
 def all_pairs_bytes(shape: PairShape) -> int:

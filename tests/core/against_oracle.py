@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ordsim_core.counts import AgreementCounts
 
 SEED, SAMPLES, UNITS = 5, 60, 9
-COUNTS_QUADRUPLETS = hasattr(quadruplets, "exact_counts")
 
 
 class Answers(NamedTuple):
@@ -31,12 +30,12 @@ class Answers(NamedTuple):
     quadruplet_units: tuple[rational.Counts, list[int]] | None
 
     @property
-    def agreeing(self) -> list[int]:
-        """Agreeing comparisons, in the order of `Observed.uncertified`."""
-        counts = (self.triplets.counts, self.sampled_triplets, self.triplet_units[0])
-        if self.sampled_quadruplets is not None:
-            counts += (self.sampled_quadruplets, self.quadruplet_units[0])
-        return [five[0] + five[4] for five in counts]
+    def counts(self) -> list[rational.Counts]:
+        """All counts there are, in the order of `Observed.uncertified`."""
+        counts = [self.triplets.counts, self.sampled_triplets, self.triplet_units[0]]
+        if self.quadruplets is not None:
+            counts += [self.quadruplets, self.sampled_quadruplets, self.quadruplet_units[0]]
+        return counts
 
 
 class Observed(NamedTuple):
@@ -73,9 +72,7 @@ def exact_triplets(x: Space, y: Space) -> rational.Triplets:
     return in_triplets(triplets.exact_block(x, y, 0, x.rows, per_target=True))
 
 
-def exact_quadruplets(x: Space, y: Space) -> rational.Counts | None:
-    if not COUNTS_QUADRUPLETS or x.rows < 4:
-        return None
+def exact_quadruplets(x: Space, y: Space) -> rational.Counts:
     return five(quadruplets.exact_counts(x, y).counts)
 
 
@@ -103,7 +100,7 @@ def expected(x: np.ndarray, y: np.ndarray, x_distance: str = "euclidean", y_dist
         return Answers(*of_three, None, None, None)
     return Answers(
         *of_three,
-        rational.quadruplets(*sides) if COUNTS_QUADRUPLETS else None,
+        rational.quadruplets(*sides),
         sampled(rational.quadruplet_unit, sampling.quadruplets(SEED, 0, SAMPLES, rows))[0],
         sampled(rational.quadruplet_unit, sampling.quadruplet_units(SEED, 0, UNITS, rows, pairs)),
     )
@@ -112,28 +109,26 @@ def expected(x: np.ndarray, y: np.ndarray, x_distance: str = "euclidean", y_dist
 def observed(x: Space, y: Space) -> Observed:
     """What the core says."""
     targets, pairs = sizes(x.rows)
-    block = triplets.exact_block(x, y, 0, x.rows, per_target=True)
-    parts = [
-        block,
+    parts: list[Any] = [
+        triplets.exact_block(x, y, 0, x.rows, per_target=True),
         triplets.sampled_range(x, y, SEED, 0, SAMPLES),
         triplets.units_range(x, y, SEED, 0, UNITS, targets),
     ]
     if x.rows >= 4:
         parts += [
+            quadruplets.exact_counts(x, y),
             quadruplets.sampled_range(x, y, SEED, 0, SAMPLES),
             quadruplets.units_range(x, y, SEED, 0, UNITS, pairs),
         ]
-    counts = [five(part.counts) for part in parts]
-    units = [(five(part.counts), part.agreeing.tolist()) for part in parts[2::2]]
-    answers = Answers(
-        in_triplets(block),
-        counts[1],
-        units[0],
-        exact_quadruplets(x, y),
-        *((counts[3], units[1]) if x.rows >= 4 else (None, None)),
+    answers: list[Any] = [five(part.counts) for part in parts]
+    answers[0] = in_triplets(parts[0])
+    for place in range(2, len(parts), 3):
+        answers[place] = answers[place], parts[place].agreeing.tolist()
+    return Observed(
+        Answers(*answers, *[None] * (6 - len(answers))),
+        sum((part.paths for part in parts), Paths()),
+        [part.uncertified for part in parts],
     )
-    paths = sum((part.paths for part in parts), Paths())
-    return Observed(answers, paths, [part.uncertified for part in parts])
 
 
 def check(x: np.ndarray, y: np.ndarray, x_distance: str = "euclidean", y_distance: str = "euclidean") -> None:

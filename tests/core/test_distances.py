@@ -87,7 +87,9 @@ def test_quadruplets_need_symmetric_distances() -> None:
     space, other = prepare(square, Distance.PRECOMPUTED), prepare(square + square.T, Distance.PRECOMPUTED)
     triplets.sampled_range(space, other, 0, 0, 10)
     for count in (quadruplets.sampled_range, quadruplets.units_range):
-        with pytest.raises(AsymmetricDistanceError, match="distances of y are not symmetric: row 1, column 0") as caught:
+        with pytest.raises(
+            AsymmetricDistanceError, match="distances of y are not symmetric: row 1, column 0"
+        ) as caught:
             count(other, space, 0, 0, 10, *([2] if count is quadruplets.units_range else []))
         assert (caught.value.name, caught.value.row, caught.value.column) == ("y", 1, 0)
 

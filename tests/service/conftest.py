@@ -95,7 +95,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(tmp_path_factory: pytest.TempPathFactory, lab: Path) -> Settings:
     """Settings of the session's service."""
     state = tmp_path_factory.mktemp("state")
-    return Settings(state_dir=state, roots={"lab": str(lab)}, workers=2, shard_seconds=0.02, max_running=2)
+    return Settings(state_dir=state, roots={"lab": str(lab)}, workers=2, shard_seconds=0.004, max_running=2)
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def serve(settings: Settings) -> Iterator[httpx2.Client]:
         wait_until(lambda: server.started or not thread.is_alive(), 60, "the server to start")
         port = server.servers[0].sockets[0].getsockname()[1]
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
-            wait_until(lambda: client.get("/readyz").status_code == 200, 120, "the service to be ready")
+            wait_until(lambda: client.get("/readyz").status_code == 200, 300, "the service to be ready")
             yield client
     finally:
         server.should_exit = True

@@ -17,6 +17,7 @@ from service.schemas import JobRequest
 from service.store import JobStore, NewJob
 from tests.service.conftest import EXACT, SAMPLED, request
 from workers import execute
+from workers.cluster import Resources
 from workers.inspection import GroupsTask, check_symmetry, read_groups
 from workers.references import Reference, RowRange
 from workers.staging import StagedArray
@@ -33,11 +34,11 @@ IDS = {name: {"root": "lab", "path": f"ids/{name}"} for name in "xy"}
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[JobContext]:
     with closing(JobStore(tmp_path / "jobs.sqlite3")) as store:
-        yield JobContext(store, SimpleNamespace(worker_memory=worker_memory), tmp_path, 0.5)  # type: ignore[arg-type]
+        yield JobContext(store, SimpleNamespace(resources=resources), tmp_path, 0.5)  # type: ignore[arg-type]
 
 
-async def worker_memory() -> int:
-    return 2**30
+async def resources() -> Resources:
+    return Resources(1, 2**30)
 
 
 def attempt(context: JobContext, threads: dict[str, int], **fields: Any) -> Pipeline:

@@ -13,9 +13,8 @@ from service.schemas import JobRequest
 from tests.service.conftest import EXACT, SAMPLED, check_problem, compare, request
 from workers import costs
 from workers.errors import ProblemError
+from workers.measures import registry
 from workers.measures.protocol import Budget, PairShape
-from workers.measures.qsi_sampled import QsiSampled
-from workers.measures.tsi_exact import TsiExact
 from workers.references import Root
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def test_a_measure_that_does_not_fit_into_a_worker_is_refused(lab: Path, monkeyp
     body = request(measures=[EXACT, SAMPLED])
     shape = checked(lab, body, place)[1].shape
     room = GIBIBYTE - costs.PROCESS_BYTES - costs.pair_bytes(shape)
-    for position, measure in ((1, QsiSampled), (0, TsiExact)):
+    for position, measure in ((1, registry.find("qsi", "sampled")), (0, registry.find("tsi", "exact"))):
         monkeypatch.setattr(measure, "memory", lambda *_: room)
         checked(lab, body, place)
         monkeypatch.setattr(measure, "memory", lambda *_: room + 1)
@@ -133,7 +132,7 @@ def test_a_measure_that_does_not_fit_into_a_worker_is_refused(lab: Path, monkeyp
 
 
 def test_a_submission_that_needs_too_much_is_refused(client: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(QsiSampled, "memory", lambda *_: 2**60)
+    monkeypatch.setattr(registry.find("qsi", "sampled"), "memory", lambda *_: 2**60)
     before = client.get("/v1/jobs").json()["jobs"][:1]
     for path in ("/v1/jobs", "/v1/plans"):
         problem = check_problem(client.post(path, json=request(measures=[EXACT, SAMPLED])), 422, "over-memory-budget")

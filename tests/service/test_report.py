@@ -216,17 +216,22 @@ def test_units_and_what_their_intervals_speak_of() -> None:
 
 
 def test_an_interval_that_does_not_exist_says_why() -> None:
-    absent = {"sampling": None, "reason": "batches give no guarantee"}
+    reasons = {"sampling": "batches give no guarantee"}
+    absent = {"sampling": None, "reason": reasons["sampling"], "reasons": reasons}
     result = {**SAMPLED, "method": "batched", "intervals": absent}
     text = flat(printed(document(result)))
-    assert "interval none for what was drawn: batches give no guarantee" in text
+    assert "interval no sampling interval: batches give no guarantee" in text
     assert "they agree in" not in text
     (found,) = Results(document(result))
     assert (found.intervals, found.interval()) == ({}, None)
     bound = {"low": 0.7, "high": 0.72, "method": "float32-bound", "uncertified": "7"}
     both = flat(printed(document({**result, "intervals": {**absent, "arithmetic": bound}})))
     assert "bound on rounding in float32, 7 comparisons in doubt" in both
-    assert "none for what was drawn: batches" in both
+    assert "no sampling interval: batches" in both
+    few = {"jackknife": None, "reason": "too few", "reasons": {"jackknife": "too few"}}
+    assert "no jackknife interval of the population that the rows are from: too few" in flat(
+        printed(document({**EXACT, "intervals": {**EXACT["intervals"], **few}}))
+    )
 
 
 def test_distances_that_were_all_certain() -> None:

@@ -13,7 +13,7 @@ from service import explaining, schemas
 from service.schemas import JobRequest
 from tests.service.conftest import EXACT, SAMPLED, request
 from workers.measures import registry
-from workers.measures.qsi_sampled import QsiSampledOptions
+from workers.measures.sampled import QsiSampledOptions
 from workers.measures.tsi_exact import TsiExactOptions
 from workers.references import Reference, RowRange
 from workers.tasks import Side
@@ -75,9 +75,9 @@ def test_tsi_is_exact_unless_said_otherwise() -> None:
         ({**SAMPLED, "per_anchor": 0}, "/measures/0/per_anchor", "0 is not a boolean"),
         ({"measure": "tsi", "k": 0}, "/measures/0/k", "no such field"),
         (
-            {"measure": "tsi", "method": "units"},
+            {"measure": "tsi", "method": "guessed"},
             "/measures/0/method",
-            "supported; tsi has: exact, sampled",
+            "'guessed' is not supported; tsi has: exact, sampled, units",
         ),
         ({"measure": "tsi", "method": None}, "/measures/0/method", "not supported"),
         ({"measure": "qsi"}, "/measures/0/method", "is missing; qsi has: sampled"),

@@ -44,11 +44,19 @@ def test_variables_set_what_the_command_line_does_not(monkeypatch: pytest.Monkey
         ({"shard_seconds": 0}, "greater than 0"),
         ({"shard_seconds": float("nan")}, "finite"),
         ({"port": 70000}, "less than or equal"),
+        ({"worker_memory": "much"}, "byte"),
+        ({"worker_memory": "100MB"}, "greater than or equal"),
     ],
 )
 def test_impossible_settings_are_refused(fields: dict[str, object], word: str) -> None:
     with pytest.raises(ValidationError, match=word):
         Settings(**fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("written", "size"), [("8GiB", 8 * 2**30), ("2000000000", 2 * 10**9), ("1.5GB", 15 * 10**8)])
+def test_memory_is_written_with_a_unit(monkeypatch: pytest.MonkeyPatch, written: str, size: int) -> None:
+    monkeypatch.setenv("ORDSIM_WORKER_MEMORY", written)
+    assert Settings().worker_memory == size
 
 
 def test_a_state_directory_has_one_owner_at_a_time(tmp_path: Path) -> None:

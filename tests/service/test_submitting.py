@@ -15,8 +15,7 @@ from service.planning import Workplace
 from service.schemas import JobRequest
 from tests.service.conftest import EXACT, SAMPLED, check_problem, compare, finish, request, submit
 from workers.errors import ProblemError
-from workers.measures.qsi_sampled import QsiSampled
-from workers.measures.tsi_exact import TsiExact
+from workers.measures import registry
 from workers.references import Root
 
 if TYPE_CHECKING:
@@ -231,10 +230,11 @@ def test_identifiers_are_those_of_the_selected_rows(client: httpx2.Client) -> No
 def test_more_rows_than_a_measure_can_take(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     roots = {"lab": Root("lab", str(lab))}
     asked = JobRequest.model_validate(request(measures=[EXACT, SAMPLED]))
-    for measure in (QsiSampled, TsiExact):
+    measures = registry.find("qsi", "sampled"), registry.find("tsi", "exact")
+    for measure in measures:
         monkeypatch.setattr(measure, "maximum_rows", 8)
     checks.check(asked, roots, PLACE)
-    for position, measure in ((1, QsiSampled), (0, TsiExact)):
+    for position, measure in zip((1, 0), measures, strict=True):
         monkeypatch.setattr(measure, "maximum_rows", 7)
         with pytest.raises(ProblemError) as caught:
             checks.check(asked, roots, PLACE)

@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -21,7 +22,7 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from workers.cluster import VERSIONED, Cluster, version_differences
+from workers.cluster import VERSIONED, Cluster, Resources, share_of_machine, version_differences
 from workers.environment import from_environment
 from workers.preload import is_warm
 from workers.references import Root
@@ -151,6 +152,49 @@ def memory_limit(dask_worker: Any) -> Any:
     return dask_worker.memory_manager.memory_limit
 
 
+async def test_workers_know_how_much_memory_they_may_use(cluster: Cluster) -> None:
+    found = await cluster.resources()
+    assert found == Resources(2, share_of_machine(2))
+    assert 2 * found.worker_memory <= psutil.virtual_memory().total
+    for environment in (await cluster.client.run(from_environment)).values():
+        assert environment.worker_memory == found.worker_memory
+        assert environment.space_cache_bytes <= found.worker_memory // 4
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ([], Resources(0, 7000)),
+        ([(1, 0), (2, None)], Resources(3, 7000)),
+        ([(1, 5000), (4, 8000), (1, 0)], Resources(6, 2000)),
+    ],
+)
+async def test_limits_of_the_workers_count_where_they_have_any(
+    tmp_path: Path, limits: list[tuple[int, int | None]], expected: Resources
+) -> None:
+    async def identity(n_workers: int) -> dict[str, Any]:
+        workers = [{"nthreads": threads, "memory_limit": limit} for threads, limit in limits]
+        return {"workers": dict(enumerate(workers))}
+
+    cluster = Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state", worker_memory=7000)
+    assert await cluster.resources() == Resources(0, 7000)  # it does not run yet
+    cluster._client = SimpleNamespace(scheduler=SimpleNamespace(identity=identity))
+    assert await cluster.resources() == expected
+
+
+async def test_a_scheduler_that_is_busy_does_not_hold_up_a_submission(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never_answering(n_workers: int) -> dict[str, int]:
+        await asyncio.Event().wait()
+        return {}
+
+    monkeypatch.setattr("workers.cluster.ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(cluster, "_client", SimpleNamespace(scheduler=SimpleNamespace(identity=never_answering)))
+    async with asyncio.timeout(20):
+        assert await cluster.resources() == Resources(0, share_of_machine(2))
+
+
 async def test_readiness_tells_why_not(tmp_path: Path) -> None:
     cluster = Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state")
     assert await cluster.readiness() == ["the cluster is not running"]
@@ -162,6 +206,8 @@ async def test_readiness_tells_why_not(tmp_path: Path) -> None:
         await cluster.wait_for_workers()
         await cluster.client.run(pretend_to_compile)
         assert await cluster.readiness() == ["1 of 1 workers are still compiling their kernels"]
+        cluster.scale(3)
+        assert (await cluster.readiness())[-1] == "2 of 3 workers are not connected"
     await cluster.close()
     assert await cluster.readiness() == ["the cluster is not running"]
 

@@ -89,15 +89,49 @@ def test_any_chunks_any_rows_any_budget(lab: Lab, data: st.DataObject) -> None:
     shards = repeats and (chunks[0] * repeats[0], chunks[1] * repeats[1])
     start = data.draw(st.integers(0, rows - 1))
     stop = data.draw(st.integers(start + 1, rows))
+    first = data.draw(st.integers(0, columns - 1))
+    last = data.draw(st.integers(first + 1, columns))
+    wanted = data.draw(st.sampled_from([None, (first, last)]))
     budget = data.draw(st.integers(1, 400))
     values = np.arange(1, rows * columns + 1, dtype=np.int16).reshape(rows, columns)
     shutil.rmtree(lab.directory / "x", ignore_errors=True)
     lab.write("x", values, chunks=chunks, shards=shards)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrays, "BLOCK_BYTES", budget)
-        staged = lab.stage("x", rows=(start, stop))
-    assert (staging.load(lab.staging, staged) == values[start:stop]).all()
-    assert staged.fingerprint == fingerprint(values[start:stop])
+        staged = lab.stage("x", rows=(start, stop), columns=wanted)
+    part = values[start:stop, slice(*wanted) if wanted else slice(None)]
+    assert np.array_equal(staging.load(lab.staging, staged), part)
+    assert (staged.rows, staged.columns) == part.shape
+    assert staged.fingerprint == fingerprint(part)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_columns_of_every_dialect(lab: Lab, dialect: str) -> None:
+    lab.write("x", BASE, **DIALECTS[dialect])
+    whole = lab.stage("x")
+    part = lab.stage("x", rows=(3, 7), columns=(1, 3))
+    assert staging.load(lab.staging, part).tobytes() == BASE[3:7, 1:3].tobytes()
+    # Other columns are another copy.
+    assert len({whole.file, part.file, lab.stage("x", rows=(3, 7)).file, lab.stage("x", columns=(1, 3)).file}) == 4
+    assert lab.stage("x", rows=(3, 7), columns=(1, 3)) == part
+
+
+def test_what_is_wrong_outside_the_wanted_columns_is_not_looked_at(lab: Lab) -> None:
+    values = BASE.copy()
+    values[5, 0], values[6, 3] = np.nan, np.inf
+    directory = lab.write("x", values, chunks=(4, 1))
+    (directory / "c" / "1" / "0").unlink()
+    assert "row 6, column 3" in problem(lab, "x", rows=(4, 8), columns=(2, 4)).detail
+    missing = problem(lab, "x", rows=(4, 8), columns=(0, 2))
+    assert (missing.slug, "c/1/0" in missing.detail) == ("missing-chunks", True)
+    assert lab.staged("x", rows=(4, 8), columns=(1, 3)).tobytes() == BASE[4:8, 1:3].tobytes()
+
+
+def test_columns_must_lie_within_the_array(lab: Lab) -> None:
+    lab.write("x", BASE)
+    refused = problem(lab, "x", columns=(2, 5))
+    assert (refused.slug, refused.pointer) == ("invalid-request", "/x/rows")
+    assert "Columns 2 to 5" in refused.detail
 
 
 TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]

@@ -17,18 +17,17 @@ import zarr
 from shard_functions import KillingShard, count_shard_after_kill, invocations
 
 from ordsim_core import lattice, triplets
-from ordsim_core.distances import Distance
+from ordsim_core.distances import Distance, Precision
 from ordsim_core.spaces import prepare
-from workers import cancellation, environment, spaces
+from workers import cancellation, costs, environment, groups, spaces
 from workers.cancellation import ShardCancelled
 from workers.cluster import Cluster
 from workers.errors import ProblemError
 from workers.execute import execute
 from workers.measures import registry
 from workers.measures.protocol import Budget, MeasureOptions, Pair, PairFacts, PairShape
-from workers.measures.qsi_sampled import QsiSampledOptions
+from workers.measures.sampled import QsiSampledOptions, TsiSampledOptions
 from workers.measures.tsi_exact import TsiExactOptions
-from workers.measures.tsi_sampled import TsiSampledOptions
 from workers.partials import Partial
 from workers.preload import ensure_warm
 from workers.references import Reference, Root, RowRange
@@ -190,7 +189,8 @@ def test_preparing_a_large_array_can_be_cancelled(
     worker_process: Path, monkeypatch: pytest.MonkeyPatch, distance: Distance
 ) -> None:
     ensure_warm()  # before the core is tampered with
-    cancelled = side("x", distance)
+    square = RowRange(0, 6) if distance is Distance.PRECOMPUTED else None
+    cancelled = replace(side("x", distance, square), reference=Reference("lab", "x", square, square))
     staged = stage_side(StageTask(f"large {distance}", 1, "x", cancelled))
     task = ShardTask(f"large {distance}", 1, 0, cancelled, cancelled, staged, staged, OPTIONS[1], FIRST, 0)
     blocks = lattice.blocks
@@ -203,6 +203,56 @@ def test_preparing_a_large_array_can_be_cancelled(
     monkeypatch.setattr(lattice, "_scan", None)  # the first block is not even looked at
     with pytest.raises(ShardCancelled):
         count_shard(task)
+
+
+@pytest.mark.parametrize(("precision", "used"), [(Precision.EXACT, "float64"), (Precision.FLOAT32, "float32")], ids=str)
+def test_a_partial_says_with_which_distances_it_was_counted(
+    worker_process: Path, data: Path, precision: Precision, used: str
+) -> None:
+    write(data, "fractions", np.random.default_rng(3).standard_normal((ROWS, 5)))
+    # y is of integers, and exact at any precision: the weaker side counts.
+    sides = {"x": side("fractions", Distance.CORRELATION), "y": side("y")}
+    sides = {name: replace(one, precision=precision) for name, one in sides.items()}
+    staged: dict[str, Any] = {name: stage_side(StageTask("job", 1, name, one)) for name, one in sides.items()}  # type: ignore[arg-type]
+    task = ShardTask("job", 1, 0, sides["x"], sides["y"], staged["x"], staged["y"], OPTIONS[1], FIRST, 0)
+    assert Partial.from_bytes(count_shard(task).blob).precision == used
+    exact = replace(task, x=sides["y"], x_staged=staged["y"])
+    assert Partial.from_bytes(count_shard(exact).blob).precision == "exact"
+
+
+def test_spaces_of_other_jobs_make_room_for_a_shard(worker_process: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORDSIM_WORKER_MEMORY", str(costs.PROCESS_BYTES + 2**20))
+    staged = {name: stage(name) for name in ("x", "y")}
+    (task,) = shard_tasks(staged, OPTIONS[1], 60.0)
+    count_shard(task)
+    kept = spaces.space_cache()
+    pair = kept.held_bytes
+    other = replace(task, x=side("x", Distance.COSINE), y=side("x", Distance.DOT), y_staged=staged["x"])
+    count_shard(other)
+    assert kept.held_bytes > pair  # there is room for four
+    count_shard(replace(task, memory_bytes=2**20))
+    assert kept.held_bytes == pair
+
+
+def test_a_shard_is_given_the_groups_of_its_rows(worker_process: Path, data: Path, monkeypatch: Any) -> None:
+    seen: list[Any] = []
+    measure = registry.find("tsi", "sampled")
+    count = measure.partial
+
+    def partial(pair: Pair, *others: Any) -> Partial:
+        seen.append(pair.groups)
+        return count(pair, *others)
+
+    monkeypatch.setattr(measure, "partial", partial)
+    groups.read_again.cache_clear()
+    reference = write_ids(data, "labels", [7] * 20 + [3] * 20)
+    staged = {name: stage(name) for name in ("x", "y")}
+    (task,) = shard_tasks(staged, OPTIONS[1], 60.0)
+    digest = groups.number(np.array([7] * 20 + [3] * 20)).digest
+    count_shard(task)
+    count_shard(replace(task, groups=(reference, digest)))
+    assert seen[0] is None
+    assert seen[1].tolist() == [0] * 20 + [1] * 20
 
 
 def write_ids(directory: Path, name: str, values: list[int]) -> Reference:

@@ -47,10 +47,11 @@ class Lab:
         name: str = "x",
         missing_chunks: Any = "error",
         rows: tuple[int, int] | None = None,
+        columns: tuple[int, int] | None = None,
         checkpoint: Callable[[], None] = lambda: None,
     ) -> StagedArray:
         wanted = None if rows is None else RowRange(*rows)
-        reference = Reference("lab", path, wanted)
+        reference = Reference("lab", path, wanted, None if columns is None else RowRange(*columns))
         return staging.stage(self.roots, reference, self.staging, name, missing_chunks, checkpoint)
 
     def staged(self, path: str, **options: Any) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workers.measures.batched import BATCHED
+from workers.measures.qsi_exact import QsiExact
 from workers.measures.sampled import SAMPLED
 from workers.measures.tsi_anchors import TsiAnchors
 from workers.measures.tsi_exact import TsiExact
@@ -13,7 +14,7 @@ from workers.measures.units import UNITS
 if TYPE_CHECKING:
     from workers.measures.protocol import Measure
 
-_MEASURES: list[Measure] = [TsiExact(), *SAMPLED, *UNITS, TsiAnchors(), *BATCHED]
+_MEASURES: list[Measure] = [TsiExact(), *SAMPLED, *UNITS, TsiAnchors(), *BATCHED, QsiExact()]
 
 
 def register(measure: Measure) -> None:

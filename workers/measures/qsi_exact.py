@@ -1,0 +1,211 @@
+"""Exact QSI: all pairs of rows compared with all others, less the triplets among them.
+
+Three kinds of shards: blocks of anchors, whose triplets are taken off; strips of pairs by their distance in x; strips
+by their distance in y. Each shard of strips goes over all pairs once and keeps its own, in memory if they fit, else
+in files of this node; nothing travels between shards but counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import comb
+from typing import TYPE_CHECKING, Literal
+
+from ordsim_core import intervals, quadruplets, strips, triplets
+from ordsim_core.strip_counts import MARKS
+from ordsim_core.strip_records import MemoryStore
+from workers import costs, spilling
+from workers.environment import from_environment
+from workers.measures import cutting
+from workers.measures.checks import require_all_comparisons
+from workers.measures.ordinal import QSI, to_partial, with_population
+from workers.measures.protocol import Measure, MeasureOptions, Outcome, Shard
+from workers.measures.sizes import Never
+from workers.partials import UNCERTIFIED, Partial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ordsim_core.strip_records import Store
+    from ordsim_core.strips import StripCounts, StripPlan
+    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape
+
+ROWS_LIMIT = 1 << 18
+"""3e10 pairs: hundreds of gigabytes of local disk."""
+CELLS = "cells"
+STRIP_TALLY = ("discordant", "tied_x", "tied_y", "tied_both", "mark")
+"""Names of what strips add up, as in `strips.StripCounts`."""
+RECORD_BYTES = 24
+FLOAT32_RECORD_BYTES = 8
+
+
+class QsiExactOptions(MeasureOptions):
+    """Options of exact QSI."""
+
+    measure: Literal["qsi"]
+    method: Literal["exact"]
+    per_anchor: Never = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the kinds of shards lie in the walk: `rows` anchors, then strips in x, then strips in y.
+
+    `groups` shards of strips a side; each goes over all pairs.
+    """
+
+    plan: StripPlan
+    groups: int
+
+    @property
+    def rows(self) -> int:
+        """Anchors, at the beginning."""
+        return self.plan.rows
+
+    @property
+    def end(self) -> int:
+        """Length of the walk."""
+        return self.rows + self.plan.x + (0 if self.plan.single else self.plan.y)
+
+    def bounds(self) -> list[tuple[int, int]]:
+        """Give the ranges of all shards of strips."""
+        found = []
+        for start, length in ((self.rows, self.plan.x), (self.rows + self.plan.x, self.end - self.rows - self.plan.x)):
+            cuts = [start + length * group // self.groups for group in range(self.groups + 1)]
+            found += [(one, other) for one, other in itertools.pairwise(cuts) if other > one]
+        return found
+
+
+class QsiExact(Measure):
+    """QSI over all 3 C(N, 4) comparisons."""
+
+    measure = "qsi"
+    method = "exact"
+    title = "Quadruplet Similarity Index over all quadruplets"
+    minimum_rows = 4
+    maximum_rows: int | None = ROWS_LIMIT
+    needs_symmetry = True
+    options: type[MeasureOptions] = QsiExactOptions
+
+    def comparisons(self, shape: PairShape, options: QsiExactOptions) -> int:  # noqa: ARG002
+        """All there are."""
+        return QSI.population(shape.rows)
+
+    def seconds(self, shape: PairShape, options: QsiExactOptions) -> float:  # noqa: ARG002
+        """Estimate the time of the triplets, of all passes over all pairs, and of counting strips."""
+        layout = _layout(shape, 1.0)
+        passes = len(layout.bounds())
+        return (
+            shape.rows * costs.anchor_seconds(shape)
+            + passes * costs.pass_seconds(shape)
+            + costs.counting_seconds(shape)
+        )
+
+    def memory(self, shape: PairShape, options: QsiExactOptions, budget: Budget) -> int:  # noqa: ARG002
+        """Bound what one strip takes to be counted, and the pairs of a shard where they stay in memory."""
+        kept = _kept_bytes(shape, _layout(shape, budget.seconds))
+        return costs.STRIP_BYTES + (kept if _fits(kept, budget.memory_bytes) else 0) + costs.anchor_bytes(shape)
+
+    def shards(self, shape: PairShape, options: QsiExactOptions, budget: Budget) -> list[Shard]:  # noqa: ARG002
+        """Cut the anchors as exact TSI does, and the strips so that a shard counts as long as it looks for them."""
+        layout = _layout(shape, budget.seconds)
+        anchors = cutting.shards(shape.rows, costs.anchor_seconds(shape), budget.seconds, 1)
+        ranges = [(shard.start, shard.stop) for shard in anchors] + layout.bounds()
+        # Progress counts comparisons: every shard stands for as many as its share of the time.
+        each = [shard_seconds(shape, layout, *found) for found in ranges]
+        population, whole = QSI.population(shape.rows), sum(each)
+        done = [int(population * (sum(each[:index]) / whole)) for index in range(len(each))] + [population]
+        return [Shard(index, start, stop, done[index + 1] - done[index]) for index, (start, stop) in enumerate(ranges)]
+
+    def partial(
+        self,
+        pair: Pair,
+        shard: Shard,
+        options: QsiExactOptions,  # noqa: ARG002
+        seed: int,  # noqa: ARG002
+        checkpoint: Checkpoint,
+    ) -> Partial:
+        """Count the triplets of some anchors, or some strips."""
+        shape = pair.shape
+        plan = strips.plan(shape.rows)
+        if shard.start < plan.rows:
+            blocks = []
+            for start, stop in cutting.tiles(shard, costs.anchor_seconds(shape)):
+                checkpoint()
+                blocks.append(triplets.exact_block(pair.x, pair.y, start, stop))
+            return to_partial(blocks)
+        in_x = shard.start < plan.rows + plan.x
+        first = shard.start - plan.rows - (0 if in_x else plan.x)
+        last = first + shard.stop - shard.start
+        with _store(shape, plan, last - first) as store:
+            if in_x:
+                found = strips.x_strips(pair.x, pair.y, plan, first, last, store, checkpoint)
+                return Partial(pieces={CELLS: {first: found.cells}}, tally=_tally(found.counts))
+            return Partial(tally=_tally(strips.y_strips(pair.x, pair.y, plan, first, last, store, checkpoint)))
+
+    def finish(self, total: Partial, pair: PairFacts, options: QsiExactOptions, confidence: float) -> Outcome:  # noqa: ARG002
+        """Score all comparisons; nothing was sampled, so the sampling interval is a point."""
+        rows = pair.shape.rows
+        discordant, tied_x, tied_y, tied_both, mark = (total.tally[name] for name in STRIP_TALLY)
+        found = strips.StripCounts(discordant, tied_x, tied_y, tied_both, mark % MARKS)
+        everything = strips.agreement(strips.plan(rows), found, total.vector(CELLS))
+        counts = quadruplets.without_triplets(everything, total.counts)
+        require_all_comparisons("qsi exact", counts, QSI.population(rows))
+        counted = Partial(counts, tally=total.tally)
+        return Outcome(
+            score=counts.score,
+            deficit=counts.deficit,
+            counts=counts,
+            population=QSI.population(rows),
+            precision=pair.precision,
+            intervals=with_population(QSI, counted, pair, confidence, lambda level: intervals.exact(counts, level)),
+            paths=total.paths,
+            uncertified=total.uncertified,
+        )
+
+
+def shard_seconds(shape: PairShape, layout: Layout, start: int, stop: int) -> float:
+    """Estimate the time of one shard."""
+    if start < layout.rows:
+        return (stop - start) * costs.anchor_seconds(shape)
+    return costs.pass_seconds(shape) + costs.counting_seconds(shape) * (stop - start) / (layout.end - layout.rows)
+
+
+def _layout(shape: PairShape, seconds: float) -> Layout:
+    """Cut strips into shards that count about as long as they take to find their pairs, or `seconds` if longer."""
+    plan = strips.plan(shape.rows)
+    longest = max(seconds, costs.pass_seconds(shape))
+    return Layout(plan, max(1, min(plan.x, round(costs.counting_seconds(shape) / 2 / longest))))
+
+
+def _kept_bytes(shape: PairShape, layout: Layout) -> int:
+    """Bound the bytes of the pairs of one shard."""
+    record = FLOAT32_RECORD_BYTES if shape.precision == "float32" else RECORD_BYTES
+    return record * (comb(shape.rows, 2) // layout.groups + strips.STRIP_PAIRS)
+
+
+def _fits(kept: int, memory_bytes: int) -> bool:
+    return costs.STRIP_BYTES + kept <= memory_bytes
+
+
+@contextmanager
+def _store(shape: PairShape, plan: StripPlan, count: int) -> Iterator[Store]:
+    """Keep pairs in memory if this worker has room for them, else in files."""
+    environment = from_environment()
+    kept = RECORD_BYTES * (plan.pairs * count // plan.x)
+    if environment.worker_memory is None:
+        room = kept + costs.STRIP_BYTES
+    else:
+        room = environment.worker_memory - costs.PROCESS_BYTES - costs.pair_bytes(shape)
+    if _fits(kept, room):
+        yield MemoryStore()
+    else:
+        with spilling.disk_store(environment.staging_directory) as store:
+            yield store
+
+
+def _tally(counts: StripCounts) -> dict[str, int]:
+    found = {name: getattr(counts, name) for name in STRIP_TALLY}
+    return {**found, **asdict(counts.paths), UNCERTIFIED: counts.uncertified}
