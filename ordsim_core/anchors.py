@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordsim_core import chains, pairs, wide
+from ordsim_core import chains, pairs
 from ordsim_core._numba import kernel
 from ordsim_core.distances import Precision
-from ordsim_core.ranking import Ranked, pack_rows, rank_rows
+from ordsim_core.ranking import Ranked, number_rows, pack_rows, sort_rows, targets
+from ordsim_core.settling import settle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,39 +41,25 @@ def _list_distances(
 
 def rank(space: Space, anchors: NDArray[np.int64], made: NDArray[Any], out: Ranked) -> None:
     """Rank the targets of some anchors, whose `products` were made, and write them to `out`."""
-    unresolved = np.full(space.distinct, chains.UNRESOLVED, np.int64)
-    pending = np.zeros(space.distinct, np.uint8)
-    _rank(space, anchors, made, unresolved, pending, out)
-    for a in np.flatnonzero(out.missing[: len(anchors)]).tolist():
-        one = slice(a, a + 1)
-        _rank_exactly(space, anchors[one], made[one], out.of(one))
-
-
-def _rank(
-    space: Space,
-    anchors: NDArray[np.int64],
-    made: NDArray[Any],
-    ranks: NDArray[np.int64],
-    pending: NDArray[np.uint8],
-    out: Ranked,
-) -> None:
+    packing = space.packing
     words, bounds = np.empty(made.shape, np.uint64), np.empty((len(made), 2), np.uint64)
-    pack_rows(made, anchors, space.packing, words, bounds)
-    full = made if space.packing.mode == chains.FULL else np.empty((len(made), 0))
-    count_doubt = space.precision is Precision.FLOAT32
-    rank_rows(words, bounds, full, anchors, space.packing, space.pairs, space.first, ranks, pending, count_doubt, out)
-
-
-def _rank_exactly(space: Space, anchors: NDArray[np.int64], made: NDArray[Any], out: Ranked) -> None:
-    """Rank the targets of one anchor again, with exact ranks for those that need them."""
-    ranks = np.full(space.distinct, chains.UNRESOLVED, np.int64)
-    pending = np.zeros(space.distinct, np.uint8)
-    _rank(space, anchors, made, ranks, pending, out)
-    elements = np.flatnonzero(pending)
-    anchor = int(anchors[0])
-    ranks[elements] = wide.dense_ranks(
-        [pairs.exact_value(space.pairs, anchor, int(space.first[element]), space.lowest) for element in elements]
-    )
-    _rank(space, anchors, made, ranks, pending, out)
-    if out.missing[0]:
-        raise RuntimeError(f"anchor {anchor}: distances were left unordered")
+    tied, doubts = np.empty(made.shape, np.uint8), np.empty(len(made), np.int64)
+    pack_rows(made, anchors, packing, words, bounds)
+    sort_rows(words, bounds, anchors, packing, space.precision is Precision.FLOAT32, tied, doubts, out)
+    out.paths[:] = 0
+    if packing.mode != chains.EQUAL:
+        for a in np.flatnonzero(doubts).tolist():
+            full = made[a] if packing.mode == chains.FULL else np.empty(0)
+            count = targets(packing, anchors[a])
+            settle(
+                space,
+                words[a, :count],
+                packing.id_bits,
+                packing.mode,
+                full,
+                anchors[a : a + 1],
+                space.first,
+                tied[a, :count],
+                out.paths[a],
+            )
+    number_rows(words, tied, anchors, packing, out)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 EQUAL, FULL, CERTIFY = range(3)
 """What keys that are too close to each other mean: a tie; that the full keys decide; doubt, to be resolved."""
 
-BLOCK = 256
 CHAINS, DIRECT, EXACT = range(3)
 
 UNRESOLVED = -1
@@ -55,11 +54,28 @@ def left_of(elements: Elements, e: Int) -> Int:
 
 
 @kernel
+def flag_doubts(
+    words: NDArray[np.uint64], id_bits: np.uint64, slack: np.uint64, shift: np.uint64, tied: NDArray[np.uint8]
+) -> Int:
+    """Set `tied` where a sorted word is too close to the one before for their order to be certain, clear it elsewhere.
+
+    Neighbours are certain if their keys differ by more than slack + (larger key >> shift). Returns how many are not.
+    """
+    tied[0] = 0
+    doubts = np.int64(0)
+    for place in range(1, words.shape[0]):
+        key, previous = words[place] >> id_bits, words[place - 1] >> id_bits
+        # Signed, as processors compare many of them at once; keys have at most 63 bits.
+        doubt = np.uint8(np.int64(key - previous) <= np.int64(slack + (key >> shift)))
+        tied[place] = doubt
+        doubts += np.int64(doubt)
+    return doubts
+
+
+@kernel
 def settle(
     words: NDArray[np.uint64],
     id_bits: np.uint64,
-    slack: np.uint64,
-    shift: np.uint64,
     mode: Int,
     full: NDArray[np.float64],
     rows: Rows,
@@ -74,15 +90,12 @@ def settle(
     ----------
     words : ndarray of uint64, shape (n,)
         Sorted; the low `id_bits` of a word are its element. Elements of chains are rearranged, keys stay.
-    slack, shift : uint64
-        Neighbours are certain if their keys differ by more than slack + (larger key >> shift); for EQUAL, if they
-        differ at all.
     mode : int
-        EQUAL, FULL or CERTIFY.
+        FULL or CERTIFY; under EQUAL there is nothing to settle.
     full : ndarray of float64
         Full key of each element, for FULL.
     tied : ndarray of uint8, shape (n,)
-        Zeros; set where an element ties with the one before.
+        As `flag_doubts` left it: set where an element is in doubt. On return, where it ties with the one before.
     paths : ndarray of int64, shape (3,)
         Added to: elements in chains, computed directly, computed exactly.
     pending : ndarray of uint8
@@ -93,40 +106,18 @@ def settle(
     int
         Number of elements set in `pending`; 0 if the order is final.
     """
-    if mode == EQUAL:
-        slack, shift = np.uint64(0), np.uint64(63)
     size = words.shape[0]
-    missing = np.int64(0)
-    chain = np.int64(0)
-    place = np.int64(1)
+    missing, place = np.int64(0), np.int64(1)
     while place < size:
-        # A vectorised count tells whether a block has any doubt at all; few have.
-        stop = min(place + BLOCK, size)
-        if chain == 0 and _doubts(words[place - 1 : stop], id_bits, slack, shift) == 0:
-            place = stop
-            continue
-        while place < stop:
-            key, previous = words[place] >> id_bits, words[place - 1] >> id_bits
-            if key - previous <= slack + (key >> shift):
-                chain += 1
-            elif chain > 0:
-                missing += _resolve(
-                    words, place - 1 - chain, place, id_bits, mode, full, rows, elements, tied, paths, pending
-                )
-                chain = np.int64(0)
+        if not tied[place]:
             place += 1
-    if chain > 0:
-        missing += _resolve(words, size - 1 - chain, size, id_bits, mode, full, rows, elements, tied, paths, pending)
+            continue
+        start = place - 1
+        while place < size and tied[place]:
+            tied[place] = 0
+            place += 1
+        missing += _resolve(words, start, place, id_bits, mode, full, rows, elements, tied, paths, pending)
     return missing
-
-
-@kernel
-def _doubts(words: NDArray[np.uint64], id_bits: np.uint64, slack: np.uint64, shift: np.uint64) -> Int:
-    doubts = np.int64(0)
-    for place in range(1, words.shape[0]):
-        key, previous = words[place] >> id_bits, words[place - 1] >> id_bits
-        doubts += np.int64(np.int64(key - previous) <= np.int64(slack + (key >> shift)))
-    return doubts
 
 
 @kernel
@@ -144,9 +135,6 @@ def _resolve(
     pending: NDArray[np.uint8],
 ) -> Int:
     size = stop - start
-    if mode == EQUAL:
-        tied[start + 1 : stop] = 1
-        return np.int64(0)
     mask = (np.uint64(1) << id_bits) - np.uint64(1)
     chain = (words[start:stop] & mask).astype(np.int64)
     paths[CHAINS] += size

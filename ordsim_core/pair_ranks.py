@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ordsim_core import chains, pairs, wide
+from ordsim_core import chains, pairs
 from ordsim_core._numba import Int, kernel
-from ordsim_core.chains import Elements, settle
+from ordsim_core.chains import flag_doubts
 from ordsim_core.pair_keys import rounded_up, stored_distances
 from ordsim_core.ranking import Ranked, ranked
+from ordsim_core.settling import settle
 from ordsim_core.sorting import counters, sort_words
 
 if TYPE_CHECKING:
@@ -55,76 +56,16 @@ def rank_pairs(
     bound = _pack(keys, np.uint64(least), np.uint64(drop), np.uint64(id_bits), np.uint64(side.saturated), words)
     sort_words(words, spare, np.uint64(0), np.uint64(bound), counters())
     del spare
-    if side.certified:
-        elements = Elements(left.astype(np.int64), right.astype(np.int64), np.full(size, chains.UNRESOLVED, np.int64))
-        _certify(side, words, id_bits, rounded_up(side.slack, drop), elements, tied, paths)
-    elif drop:
-        _tell_apart(side, words, id_bits, keys, tied, paths)
-    else:
-        nothing = np.empty(0, np.int64)
-        settle(
-            words,
-            np.uint64(id_bits),
-            np.uint64(0),
-            UNSHIFTED,
-            chains.EQUAL,
-            np.empty(0),
-            side.space.pairs,
-            Elements(nothing, nothing, nothing),
-            tied,
-            paths,
-            np.empty(0, np.uint8),
-        )
+    slack = rounded_up(side.slack, drop) if side.certified else 0
+    if flag_doubts(words, np.uint64(id_bits), np.uint64(slack), UNSHIFTED, tied):
+        if side.certified:
+            lefts, rights = left.astype(np.int64), right.astype(np.int64)
+            settle(side.space, words, id_bits, chains.CERTIFY, np.empty(0), lefts, rights, tied, paths)
+        elif drop:
+            _tell_apart(side, words, id_bits, keys, tied, paths)
     out = ranked(1, size + 1)
     out.ties[0] = _number(words, tied, np.uint64(id_bits), out.order[0], out.start[0])
     return out
-
-
-def _certify(
-    side: PairSpace,
-    words: NDArray[np.uint64],
-    id_bits: int,
-    slack: int,
-    elements: Elements,
-    tied: NDArray[np.uint8],
-    paths: NDArray[np.int64],
-) -> None:
-    """Settle words by distances computed again, in exact arithmetic if need be."""
-    space = side.space
-    pending = np.zeros(len(words), np.uint8)
-
-    def attempt(paths: NDArray[np.int64]) -> int:
-        return int(
-            settle(
-                words,
-                np.uint64(id_bits),
-                np.uint64(slack),
-                UNSHIFTED,
-                chains.CERTIFY,
-                np.empty(0),
-                space.pairs,
-                elements,
-                tied,
-                paths,
-                pending,
-            )
-        )
-
-    first = np.zeros(3, np.int64)
-    if attempt(first) == 0:
-        paths += first
-        return
-    found = np.flatnonzero(pending)
-    elements.ranks[found] = wide.dense_ranks(
-        [
-            pairs.exact_value(space.pairs, int(elements.left[e]), int(elements.right[e]), space.lowest)
-            for e in found.tolist()
-        ]
-    )
-    # Keys have kept their places, so that the same chains are found again.
-    tied[:] = 0
-    if attempt(paths):
-        raise RuntimeError("distances of pairs were left unordered")
 
 
 def _tell_apart(
@@ -140,19 +81,9 @@ def _tell_apart(
     # Equal keys are ties under any distance, as equal entries of a table are.
     rows = side.space.pairs._replace(kind=pairs.PRECOMPUTED)
     places = np.arange(len(words))
-    settle(
-        words,
-        np.uint64(id_bits),
-        np.uint64(0),
-        UNSHIFTED,
-        chains.FULL,
-        full,
-        rows,
-        Elements(places[:1], places, places),
-        tied,
-        paths,
-        np.empty(0, np.uint8),
-    )
+    nothing = np.empty(0, np.uint8)
+    elements = chains.Elements(places[:1], places, places)
+    chains.settle(words, np.uint64(id_bits), chains.FULL, full, rows, elements, tied, paths, nothing)
 
 
 @kernel

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ordsim_core._numba import Int, kernel
-from ordsim_core.chains import FULL, Elements, settle
+from ordsim_core.chains import CERTIFY, FULL, flag_doubts
 from ordsim_core.sorting import counters, sort_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ordsim_core.pairs import Rows
 
 MAGIC = 2.0**52
 """Added to a float64 between 0 and 2^52, leaves its nearest integer in the low 52 bits."""
@@ -73,8 +72,6 @@ class Ranked(NamedTuple):
     doubt : ndarray of int64, shape (anchors,)
         Pairs of targets whose keys are within their error of each other, if they were counted.
     paths : ndarray of int64, shape (anchors, 3)
-    missing : ndarray of int64, shape (anchors,)
-        Elements that need exact arithmetic before the anchor's ranks are final.
     """
 
     order: NDArray[np.int32]
@@ -82,15 +79,10 @@ class Ranked(NamedTuple):
     ties: NDArray[np.int64]
     doubt: NDArray[np.int64]
     paths: NDArray[np.int64]
-    missing: NDArray[np.int64]
-
-    def of(self, anchors: slice) -> Ranked:
-        """Give the part of some anchors."""
-        return Ranked._make(array[anchors] for array in self)
 
 
 def ranked(anchors: int, rows: int) -> Ranked:
-    """Give scratch space for `rank_rows`."""
+    """Give scratch space for ranks."""
     shape = (anchors, rows)
     return Ranked(
         np.empty(shape, np.int32),
@@ -98,7 +90,6 @@ def ranked(anchors: int, rows: int) -> Ranked:
         np.empty(anchors, np.int64),
         np.zeros(anchors, np.int64),
         np.zeros((anchors, 3), np.int64),
-        np.zeros(anchors, np.int64),
     )
 
 
@@ -134,75 +125,68 @@ def pack_rows(
 
 
 @kernel
-def rank_rows(
+def sort_rows(
     words: NDArray[np.uint64],
     bounds: NDArray[np.uint64],
-    full: NDArray[np.float64],
     anchors: NDArray[np.int64],
     packing: Packing,
-    rows: Rows,
-    right: NDArray[np.int64],
-    ranks: NDArray[np.int64],
-    pending: NDArray[np.uint8],
     count_doubt: bool,
+    tied: NDArray[np.uint8],
+    doubts: NDArray[np.int64],
     out: Ranked,
 ) -> None:
-    """Rank the targets of some anchors.
+    """Sort packed keys, and find those too close to their neighbours.
 
     Parameters
     ----------
     words, bounds : ndarray of uint64
-        From `pack_rows`; words are overwritten.
-    full : ndarray of float64, shape (anchors, U) or (anchors, 0)
-        The keys themselves for FULL packing.
+        From `pack_rows`; words are sorted.
     anchors : ndarray of int64, shape (anchors,)
         Row numbers.
-    right : ndarray of int64, shape (U,)
-        A row equal to each distinct row.
-    ranks : ndarray of int64, shape (U,)
-        Exact ranks, for a single anchor that had `missing` elements; else `chains.UNRESOLVED`.
-    pending : ndarray of uint8, shape (U,)
-        Zeros; set for elements that need exact arithmetic.
     count_doubt : bool
-        Whether to count pairs in doubt.
-    out : Ranked
-        Written.
+        Whether to count pairs in doubt into `out.doubt`.
+    tied : ndarray of uint8, shape (anchors, U)
+        Written: see `chains.flag_doubts`. Under EQUAL, these are ties.
+    doubts : ndarray of int64, shape (anchors,)
+        Written: how many are set.
     """
-    size = words.shape[1]
-    spare, tied = np.empty(size, np.uint64), np.empty(size, np.uint8)
-    left = np.empty(1, np.int64)
-    before = np.empty(size if packing.repeated else 0, np.int32)
-    digits = counters()
+    spare, digits = np.empty(words.shape[1], np.uint64), counters()
     id_bits, shift = np.uint64(packing.id_bits), np.uint64(packing.shift)
     for a in range(anchors.shape[0]):
-        anchor = anchors[a]
-        own = packing.number[anchor]
-        elements = size - 1 if packing.copies[own] == 1 else size
-        mine = words[a, :elements]
+        own = packing.number[anchors[a]]
+        elements = targets(packing, anchors[a])
+        mine, slack = words[a, :elements], np.uint64(packing.slack[own])
+        doubts[a] = 0
+        if elements == 0:
+            continue
         sort_words(mine, spare[:elements], bounds[a, 0], bounds[a, 1], digits)
-        left[0] = anchor
-        tied[:elements] = 0
-        out.paths[a] = 0
-        slack = np.uint64(packing.slack[own])
         if count_doubt:
             out.doubt[a] = _doubtful(mine, id_bits, slack, shift, packing, own)
-        out.missing[a] = settle(
-            mine,
-            id_bits,
-            slack,
-            shift,
-            packing.mode,
-            full[a],
-            rows,
-            Elements(left, right, ranks),
-            tied[:elements],
-            out.paths[a],
-            pending,
-        )
-        if packing.repeated:
-            out.ties[a] = _expand(mine, tied, packing, own, before, out.start[a])
+        if packing.mode == CERTIFY:
+            doubts[a] = flag_doubts(mine, id_bits, slack, shift, tied[a])
         else:
-            out.ties[a] = _number(mine, tied, id_bits, out.order[a], out.start[a])
+            doubts[a] = flag_doubts(mine, id_bits, np.uint64(0), np.uint64(63), tied[a])
+
+
+@kernel
+def number_rows(
+    words: NDArray[np.uint64], tied: NDArray[np.uint8], anchors: NDArray[np.int64], packing: Packing, out: Ranked
+) -> None:
+    """Write the order and ranks of the targets of some anchors, from words in their final order, and their ties."""
+    before = np.empty(words.shape[1] if packing.repeated else 0, np.int32)
+    for a in range(anchors.shape[0]):
+        mine = words[a, : targets(packing, anchors[a])]
+        if packing.repeated:
+            out.ties[a] = _expand(mine, tied[a], packing, packing.number[anchors[a]], before, out.start[a])
+        else:
+            out.ties[a] = _number(mine, tied[a], np.uint64(packing.id_bits), out.order[a], out.start[a])
+
+
+@kernel
+def targets(packing: Packing, anchor: Int) -> Int:
+    """Count the distinct rows among the targets of an anchor: its own is one where other rows are equal to it."""
+    size = np.int64(packing.copies.shape[0])
+    return size - 1 if packing.copies[packing.number[anchor]] == 1 else size
 
 
 @kernel

@@ -25,7 +25,7 @@ def ranked(keys: np.ndarray, left_out: int) -> Ranked:
     order = np.argsort(keys, kind="stable")
     order = np.append(order + (order >= left_out), 0).astype(np.int32)
     ties = brute_ties(keys)
-    return Ranked(order[None], start[None], np.array([ties]), np.zeros(1, int), np.zeros((1, 3), int), np.zeros(1, int))
+    return Ranked(order[None], start[None], np.array([ties]), np.zeros(1, int), np.zeros((1, 3), int))
 
 
 def brute_ties(keys: np.ndarray) -> int:

@@ -235,7 +235,7 @@ def test_distinct_rows_are_numbered_by_where_they_first_occur(monkeypatch: pytes
         assert found.first.tolist() == [0, 1, 3]
         assert found.copies.tolist() == [3, 2, 1]
         assert found.repeated
-        monkeypatch.setattr(distinct, "_hash", lambda bits, hashes: hashes.fill(7))
+        monkeypatch.setattr(distinct, "_hash", lambda _, hashes: hashes.fill(7))
     assert not distinct.find(values[[0, 1, 3]]).repeated
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ordsim_core import quadruplets, triplets
 from ordsim_core.counts import triplet_population
-from ordsim_core.distances import Distance, Precision
+from ordsim_core.distances import Distance
 from ordsim_core.spaces import Space, prepare
 
 DATA = Path(__file__).parent.parent / "data"

@@ -17,8 +17,9 @@ from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare
 
 if TYPE_CHECKING:
-    from ordsim_core.comparisons import Sampled
     from collections.abc import Callable
+
+    from ordsim_core.comparisons import Sampled
 
 STREAMS: list[tuple[Callable[..., Any], int]] = [(sampling.triplets, 3), (sampling.quadruplets, 4)]
 FALSE_ALARM = 1e-6
