@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ordsim_core.pair_keys import PairSpace
 
 BINS_BITS = 20
+SLACK_BITS = 5
+"""Bins within reach of a key: 16 to 32 on either side, if there are so many."""
 
 
 class KeyDoubts:
@@ -25,7 +27,7 @@ class KeyDoubts:
     """
 
     def __init__(self, side: PairSpace) -> None:
-        self._shift = max(0, side.saturated.bit_length() - BINS_BITS)
+        self._shift = max(0, side.saturated.bit_length() - BINS_BITS, side.slack.bit_length() - SLACK_BITS)
         self._reach = (side.slack >> self._shift) + 1
         self._bins = np.zeros((side.saturated >> self._shift) + 1, np.int64)
 

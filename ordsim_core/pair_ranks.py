@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,28 @@ WORD_BITS = 64
 UNSHIFTED = np.uint64(63)
 
 
+class PairRanks(NamedTuple):
+    """Ranks of n pairs of rows.
+
+    Attributes
+    ----------
+    ranked : Ranked
+        Of one anchor that is not there, n, with the n pairs as its targets.
+    tied : ndarray of uint8, shape (n,)
+        Set where a pair, in order, ties with the one before.
+    """
+
+    ranked: Ranked
+    tied: NDArray[np.uint8]
+
+
 def rank_pairs(
     side: PairSpace,
     keys: NDArray[np.uint64],
     left: NDArray[np.integer],
     right: NDArray[np.integer],
     paths: NDArray[np.int64],
-) -> Ranked:
+) -> PairRanks:
     """Rank pairs of rows by their distance.
 
     Parameters
@@ -41,11 +56,6 @@ def rank_pairs(
         Rows of the pairs; not looked at, and may be empty, unless the side is certified.
     paths : ndarray of int64, shape (3,)
         Added to: elements in chains, computed directly, computed exactly.
-
-    Returns
-    -------
-    Ranked
-        Of one anchor that is not there, n, with the n pairs as its targets.
     """
     size = len(keys)
     id_bits = max(1, (size - 1).bit_length())
@@ -65,7 +75,7 @@ def rank_pairs(
             _tell_apart(side, words, id_bits, keys, tied, paths)
     out = ranked(1, size + 1)
     out.ties[0] = _number(words, tied, np.uint64(id_bits), out.order[0], out.start[0])
-    return out
+    return PairRanks(out, tied)
 
 
 def _tell_apart(

@@ -128,8 +128,9 @@ def squared_cosine(rows: Rows, i: Int, j: Int) -> tuple[Int, np.uint64]:
     """Give the signed square of a cosine as a fraction (numerator, denominator) of integers, for `whole` rows."""
     one, other = 2.0 ** np.float64(-rows.low[i]), 2.0 ** np.float64(-rows.low[j])
     product = np.int64(plain_product(rows.values, i, j) * one * other)
-    lengths = np.rint((rows.norms[i] * one) ** 2) * np.rint((rows.norms[j] * other) ** 2)
-    return product * abs(product), np.uint64(lengths)
+    length, other_length = np.rint((rows.norms[i] * one) ** 2), np.rint((rows.norms[j] * other) ** 2)
+    # Integers before they are multiplied: the product has up to 62 bits.
+    return product * abs(product), np.uint64(length) * np.uint64(other_length)
 
 
 @kernel

@@ -137,8 +137,12 @@ def prepare(
     stored = _plain(values)
     exact = True
     if distance is Distance.CORRELATION:
+        # First within range, so that sums neither overflow nor underflow.
+        stored, grid = scaled_rows(stored, grid, distance, checkpoint)
         stored, exact = centred_rows(stored, grid, checkpoint)
         grid = lattice.scan(stored, checkpoint)
+        if not exact and precision is Precision.FLOAT32:
+            precision = Precision.EXACT  # as exact as centring leaves it: what that loses in float32 has no bound
     if distance in DIRECTIONAL:
         stored, grid = scaled_rows(stored, grid, distance, checkpoint)
     elif distance not in (Distance.HAMMING, Distance.PRECOMPUTED):

@@ -28,7 +28,9 @@ SAMPLED = 64
 """Pairs sampled for each strip: one in a billion strips is then more than twice as large as meant."""
 SEED = 0
 DECIDED = -1
-GUIDE_BITS = 13
+GUIDE_BITS = 14
+SPLITTER_BITS = 5
+"""The guide has 32 bins or more for each splitter, but not so many that it leaves the cache."""
 
 
 class Cuts(NamedTuple):
@@ -107,7 +109,7 @@ def _pick(side: PairSpace, chosen: NDArray[np.int64], strips: int) -> tuple[NDAr
     if strips == 1:
         return np.empty(0, np.int64), np.empty(0, np.bool_)
     left, right = np.ascontiguousarray(chosen.T)
-    ranks = rank_pairs(side, keys_of(side, left, right), left, right, new_paths())
+    ranks = rank_pairs(side, keys_of(side, left, right), left, right, new_paths()).ranked
     order = ranks.order[0, : len(chosen)]
     shares = order[np.arange(1, strips) * len(chosen) // strips]
     _, first, hits = np.unique(ranks.start[0, shares], return_index=True, return_counts=True)
@@ -123,8 +125,9 @@ def _cuts(side: PairSpace, pairs: NDArray[np.int64], between: NDArray[np.int32],
     high = np.minimum.accumulate((keys + slack)[::-1])[::-1].copy()
     base = high[0] if len(high) else np.uint64(0)
     width = int(high[-1] - base).bit_length() if len(high) else 0
-    shift = np.uint64(max(0, width - GUIDE_BITS))
-    bins = (np.arange(2**GUIDE_BITS, dtype=np.uint64) << shift) + base
+    bits = min(GUIDE_BITS, len(high).bit_length() + SPLITTER_BITS)
+    shift = np.uint64(max(0, width - bits))
+    bins = (np.arange(2**bits, dtype=np.uint64) << shift) + base
     guide = np.append(np.searchsorted(high, bins), len(high)).astype(np.int32)
     return Cuts(low, high, not side.certified, between, equal, guide, base, shift)
 

@@ -16,24 +16,31 @@ from ordsim_core.ranking import Ranked, ranked
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ordsim_core.pair_ranks import PairRanks
 
-def count_within(x: Ranked, y: Ranked, x_ordered: bool) -> tuple[int, int]:
+
+def count_within(x: Ranked, y: PairRanks, x_ordered: bool) -> tuple[int, int]:
     """Count the discordant comparisons of n elements, and those tied in both.
 
     Parameters
     ----------
-    x, y : Ranked
-        As `pair_ranks.rank_pairs` gives them.
+    x, y
+        As `pair_ranks.rank_pairs` gives them, y possibly in another order of ties afterwards.
     x_ordered : bool
         Whether `order` of x was written.
     """
     elements = x.start.shape[1] - 1
     if elements > concordance.ELEMENTS_LIMIT:
-        return _count_many(x.start[0, :elements], y.start[0, :elements])
+        return _count_many(x.start[0, :elements], y.ranked.start[0, :elements])
+    tied_both, ranked_y = 0, y.ranked
+    if x.ties[0] and 0 < ranked_y.ties[0] <= elements:
+        # Few elements tie in y. Once these stand in the order of x, y is as good as without ties.
+        tied_both = int(_order_ties(x.start[0], y.tied, ranked_y.order[0]))
+        ranked_y = ranked_y._replace(ties=np.zeros_like(ranked_y.ties))
     counts = np.empty((1, 4), np.int64)
     nobody = np.empty(0, np.int64)
-    concordance.count_rows(x, y, x_ordered, True, np.array([elements]), counts, nobody)
-    return int(counts[0, DISCORDANT]), int(counts[0, TIED_BOTH])
+    concordance.count_rows(x, ranked_y, x_ordered, True, np.array([elements]), counts, nobody)
+    return int(counts[0, DISCORDANT]), tied_both + int(counts[0, TIED_BOTH])
 
 
 def grouped(groups: NDArray[np.int64], number: int) -> Ranked:
@@ -71,6 +78,27 @@ def discordant_between(cells: NDArray[np.int64]) -> int:
 def comparisons(sizes: NDArray[np.int64]) -> int:
     """Count the comparisons within groups of these sizes."""
     return sum(comb(size, 2) for size in sizes.tolist())
+
+
+@kernel
+def _order_ties(start_x: NDArray[np.int32], tied_y: NDArray[np.uint8], order: NDArray[np.int32]) -> Int:
+    # Insertion within runs of ties, which takes at most as many steps as there are pairs in them. Returns the pairs
+    # tied in both, which then stand side by side.
+    tied_both, begin = np.int64(0), 0
+    for place in range(tied_y.shape[0]):
+        if not tied_y[place]:
+            begin = place
+            continue
+        element = order[place]
+        at, rank = place, start_x[element]
+        while at > begin and start_x[order[at - 1]] > rank:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = element
+        while at > begin and start_x[order[at - 1]] == rank:
+            tied_both += 1
+            at -= 1
+    return tied_both
 
 
 def _count_many(start_x: NDArray[np.int32], start_y: NDArray[np.int32]) -> tuple[int, int]:

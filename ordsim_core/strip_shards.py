@@ -112,11 +112,11 @@ def count_x(
             rank_pairs(cut.side, keys, columns.left, columns.right, shard.chains)
             for cut, keys in ((shard.own, columns.own), (shard.other, columns.other))
         )
-        within = count_within(ranks_x, ranks_y, True)
+        within = count_within(ranks_x.ranked, ranks_y, True)
         discordant += within[0]
         tied_both += within[1]
-        tied_x += int(ranks_x.ties[0])
-        tied_y += int(ranks_y.ties[0])
+        tied_x += int(ranks_x.ranked.ties[0])
+        tied_y += int(ranks_y.ranked.ties[0])
         if hand_on is not None:
             hand_on(strip, columns)
     return StripCounts(discordant, tied_x, tied_y, tied_both, shard.mark, 0, shard.paths)
@@ -138,9 +138,9 @@ def count_y(shard: StripShard, first: int, checkpoint: Callable[[], None]) -> St
         ranks = rank_pairs(shard.own.side, columns.own, columns.left, columns.right, shard.chains)
         groups = columns.other.astype(np.int64)
         discordant += count_within(grouped(groups, len(tied)), ranks, False)[0]
-        tied_y += int(ranks.ties[0])
+        tied_y += int(ranks.ranked.ties[0])
         # Strips in x whose pairs all tie were left to this count: they are never put into order.
-        tied_both += tied_within(ranks, groups, len(tied), tied)
+        tied_both += tied_within(ranks.ranked, groups, len(tied), tied)
     return StripCounts(discordant, 0, tied_y, tied_both, -shard.mark % MARKS, 0, shard.paths)
 
 

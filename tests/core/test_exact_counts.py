@@ -121,18 +121,22 @@ def test_layout_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("key_bits", [None, 30, 16])
-@pytest.mark.parametrize("rows", [64, 131, 257])
+@pytest.mark.parametrize("rows", [64, 91, 257])
 def test_arrays_of_more_than_one_block(rows: int, key_bits: int | None) -> None:
     rng = np.random.default_rng(rows)
-    for columns in (1, 7, 66):
+    for columns in (1, 66):
         x = rng.standard_normal((rows, columns)).astype("f4")
         x[rng.integers(0, rows, rows // 8)] = x[0]
         for y in (lattice(rng, rows, 4), (x * 3).astype("f4")):
-            found = observed(*spaces(x, y, key_bits=key_bits))
-            assert found.answers == expected(x, y)
+            sides = spaces(x, y, key_bits=key_bits)
+            if rows < 100:
+                assert observed(*sides).answers == expected(x, y)
+            else:  # too many pairs of pairs for the oracle
+                ranked = (rational.Ranked(side.tolist(), "euclidean") for side in (x, y))
+                assert exact_triplets(*sides) == rational.triplets(*ranked)
 
 
-@pytest.mark.parametrize("rows", [4095, 4097, 20000, 40000])
+@pytest.mark.parametrize("rows", [4095, 4097, 40000])
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
 def test_anchors_of_large_arrays(rows: int, distance: str) -> None:
     rng = np.random.default_rng(rows)

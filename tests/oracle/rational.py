@@ -180,7 +180,7 @@ def quadruplets(x: Ranked, y: Ranked) -> Counts:
     pairs = list(combinations(range(x.size), 2))
     with_row = [sum(1 << number for number, pair in enumerate(pairs) if row in pair) for row in range(x.size)]
     everything = (1 << len(pairs)) - 1
-    partners = [everything & ~(with_row[i] | with_row[j]) for i, j in pairs]
+    partners = (everything & ~(with_row[i] | with_row[j]) for i, j in pairs)
     return compare(*([side.rank[i][j] for i, j in pairs] for side in (x, y)), partners)[0]
 
 
