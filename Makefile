@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint deploy/constraints.
 SOURCES := ordsim_core workers service
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow lint format hooks clean
+.PHONY: help demo serve test test-slow bench lint format hooks clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(INSTALL) --editable '.[test,dev]'
 	@touch $@
 
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(INSTALL) --editable '.[bench]'
+	@touch $@
+
 demo: $(VENV)/.installed ## start a service, compare two real embeddings, print the report, stop
 	$(BIN)/python deploy/demo.py
 
@@ -38,6 +42,9 @@ test: $(VENV)/.installed-dev ## run the test suite (10 minutes on two cores at m
 
 test-slow: $(VENV)/.installed-dev ## run the long statistical and fault tests (30 minutes at most)
 	$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/.installed-bench ## measure how fast it is (15 minutes on two cores; BENCH=--help lists options)
+	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python tests/bench $(BENCH)
 
 lint: $(VENV)/.installed-dev ## ruff, mypy and the import contracts
 	$(BIN)/ruff check .

@@ -128,6 +128,7 @@ def _cuts(side: PairSpace, pairs: NDArray[np.int64], between: NDArray[np.int32],
     bits = min(GUIDE_BITS, len(high).bit_length() + SPLITTER_BITS)
     shift = np.uint64(max(0, width - bits))
     bins = (np.arange(2**bits, dtype=np.uint64) << shift) + base
+    bins[bins < base] = ~np.uint64(0)  # beyond 64 bits
     guide = np.append(np.searchsorted(high, bins), len(high)).astype(np.int32)
     return Cuts(low, high, not side.certified, between, equal, guide, base, shift)
 

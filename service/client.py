@@ -8,15 +8,15 @@ from __future__ import annotations
 import io
 import time
 import uuid
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from service.answers import Results, ServiceError, ServiceUnreachable
+from service.asking import Reference, comparison, reference
 from service.connection import DEFAULT_PAUSE, Connection, suggested_pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     import httpx2
@@ -24,28 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "Reference", "Results", "ServiceError", "ServiceUnreachable", "reference"]
 
-Reference = str | Mapping[str, Any]
-"""An array of the service: ``"root:path"``, or the mapping of the contract with rows and a distance."""
-
 DEFAULT_URL = "http://127.0.0.1:8000"
 FINAL = frozenset({"successful", "failed", "dismissed"})
 PAGE = 200
-
-
-def reference(value: Reference) -> dict[str, Any]:
-    """Turn ``"root:path"`` into the form of the contract; a mapping is copied as it is.
-
-    Raises
-    ------
-    ValueError
-        If a string has no root or no path.
-    """
-    if isinstance(value, Mapping):
-        return dict(value)
-    root, colon, path = value.partition(":")
-    if not (root and colon and path):
-        raise ValueError(f"{value!r} does not name an array: write root:path, e.g. lab:minilm/layer6")
-    return {"root": root, "path": path}
 
 
 class Client:
@@ -144,15 +125,13 @@ class Client:
         The same `idempotency_key` with the same request gives the same job, so a submission whose answer was
         lost can be repeated; without one, each call is a job of its own.
         """
-        body = {
-            "process": "compare",
-            "x": reference(x),
-            "y": reference(y),
-            "measures": [dict(measure) for measure in measures],
-            **options,
-        }
         key = idempotency_key or str(uuid.uuid4())
+        body = comparison(x, y, measures, options)
         return self._service.object("POST", "/v1/jobs", json=body, headers={"Idempotency-Key": key})
+
+    def plan(self, x: Reference, y: Reference, measures: Sequence[Mapping[str, Any]], **options: Any) -> dict[str, Any]:
+        """Return what a comparison would cost, without submitting it: seconds, memory, and so on for each measure."""
+        return self._service.object("POST", "/v1/plans", json=comparison(x, y, measures, options))
 
     def status(self, job: str) -> dict[str, Any]:
         """Return the status of a job."""

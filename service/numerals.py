@@ -57,6 +57,14 @@ def number(value: float) -> str:
     return text + "0" if text.endswith(".") else text
 
 
+def size(count: int) -> str:
+    """Write a number of bytes: 9.4 GiB, 312.0 MiB, 64 bytes."""
+    for name, unit in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"
+
+
 def duration(seconds: float) -> str:
     """Write a duration: 340 ms, 4.2 s, 3 min 20 s, 2 h 5 min."""
     if seconds < 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordsim_core.distances import Distance
+from service import numerals
 from workers import costs
 from workers.errors import ProblemError
 from workers.measures.protocol import Budget, PairShape
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from service.schemas import JobRequest
     from workers.measures.protocol import Measure, MeasureOptions
     from workers.staging import StagedArray
-
-BYTES = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +65,17 @@ def _shape(request: JobRequest, rows: int, columns: Mapping[str, int], dtypes: M
     distances = {"x": request.x.distance, "y": request.y.distance}
     # Of precomputed distances, the columns of the selected rows are taken.
     width = {name: rows if distances[name] is Distance.PRECOMPUTED else columns[name] for name in columns}
+    staged = {name: staged_dtype(np.dtype(dtypes[name])) for name in dtypes}
     return PairShape(
         rows=rows,
         x_columns=width["x"],
         y_columns=width["y"],
         x_distance=distances["x"],
         y_distance=distances["y"],
-        x_itemsize=staged_dtype(np.dtype(dtypes["x"])).itemsize,
-        y_itemsize=staged_dtype(np.dtype(dtypes["y"])).itemsize,
+        x_itemsize=staged["x"].itemsize,
+        y_itemsize=staged["y"].itemsize,
+        x_float=staged["x"].kind == "f",
+        y_float=staged["y"].kind == "f",
         precision=request.precision,
     )
 
@@ -89,11 +91,11 @@ def check_memory(shape: PairShape, measures: Sequence[tuple[Measure, MeasureOpti
     for position, (measure, options) in enumerate(measures):
         needed = worker_bytes(shape, measure, options, place)
         if needed > place.worker_memory:
-            spaces = costs.pair_bytes(shape)
+            arrays, allowed = numerals.size(costs.pair_bytes(shape)), numerals.size(place.worker_memory)
             raise ProblemError(
                 "over-memory-budget",
-                f"{measure.measure} ({measure.method}) needs {_amount(needed)} of a worker's memory, "
-                f"{_amount(spaces)} of it for the two arrays, and a worker may use {_amount(place.worker_memory)}: "
+                f"{measure.measure} ({measure.method}) needs {numerals.size(needed)} of a worker's memory, "
+                f"{arrays} of it for the two arrays, and a worker may use {allowed}: "
                 "compare fewer rows, choose another method, or let the operator give the workers more memory "
                 "(ORDSIM_WORKER_MEMORY; fewer workers leave more to each).",
                 "request",
@@ -104,7 +106,7 @@ def check_memory(shape: PairShape, measures: Sequence[tuple[Measure, MeasureOpti
 def worker_bytes(shape: PairShape, measure: Measure, options: MeasureOptions, place: Workplace) -> int:
     """Private memory of a worker at most, while it counts a shard of this measure."""
     shard = measure.memory(shape, options, place.budget(shape))
-    return costs.PROCESS_BYTES + costs.pair_bytes(shape) + shard
+    return costs.PROCESS_BYTES + costs.pair_bytes(shape) + max(shard, costs.preparing_bytes(shape))
 
 
 def plan(
@@ -154,10 +156,3 @@ def _bytes(request: JobRequest, shape: PairShape, arrays: Mapping[str, Mapping[s
         read += shape.rows * columns * np.dtype(arrays[name]["dtype"]).itemsize
         staged += shape.rows * columns * itemsize
     return read, staged
-
-
-def _amount(size: int) -> str:
-    for name, unit in BYTES:
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size} bytes"

@@ -53,6 +53,9 @@ PREPARE_VALUE = 10 * NANOSECOND
 PROCESS_BYTES = 256 * MEBIBYTE
 """Private memory of a worker that holds no data: interpreter, libraries and compiled kernels."""
 
+ROW_BYTES = 96
+"""What is known of one row of a prepared array."""
+
 SAMPLES_BYTES = 16 * MEBIBYTE
 """Memory in which samples are drawn and counted."""
 
@@ -107,14 +110,36 @@ def anchor_bytes(shape: PairShape) -> int:
     return 16 * MEBIBYTE + 64 * shape.rows
 
 
-def space_bytes(rows: int, columns: int) -> int:
-    """Bound the memory of one prepared array: its values twice, in float64, and a few figures a row."""
-    return 16 * rows * columns + 64 * rows
-
-
 def pair_bytes(shape: PairShape) -> int:
-    """Bound the memory of both prepared arrays."""
-    return space_bytes(shape.rows, shape.x_columns) + space_bytes(shape.rows, shape.y_columns)
+    """Bound the private memory of both prepared arrays."""
+    return sum(held for held, _ in _spaces(shape))
+
+
+def preparing_bytes(shape: PairShape) -> int:
+    """Bound what is used beside `pair_bytes` while the second array is prepared, or the first without it."""
+    (_, more_x), (held_y, more_y) = _spaces(shape)
+    return max(more_y, more_x - held_y)
+
+
+def _spaces(shape: PairShape) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Private bytes of each prepared array, and those used beside them while it is prepared."""
+    x = _space(shape.rows * shape.x_columns, shape.x_distance, shape.x_itemsize, shape.x_float, shape.precision)
+    y = _space(shape.rows * shape.y_columns, shape.y_distance, shape.y_itemsize, shape.y_float, shape.precision)
+    row = ROW_BYTES * shape.rows
+    return (x[0] + row, x[1] + row), (y[0] + row, y[1] + row)
+
+
+def _space(values: int, distance: Distance, itemsize: int, is_float: bool, precision: str) -> tuple[int, int]:
+    """As `_spaces`, of one array: rows as they were stored or scaled, and what their products are made of."""
+    copied = 0 if is_float else (4 if itemsize < 4 else 8)
+    if distance is Distance.PRECOMPUTED:
+        return values * copied, values * copied // 2 + 16 * MEBIBYTE
+    if distance in (Distance.MANHATTAN, Distance.HAMMING):
+        return values * copied, 9 * values + 16 * MEBIBYTE
+    if distance in (Distance.COSINE, Distance.CORRELATION):
+        copied = 8
+    small = precision == "float32" and (is_float or itemsize < 4)
+    return values * (copied + (4 if small else 8)), (13 if is_float else 17) * values + 16 * MEBIBYTE
 
 
 def stage_seconds(size: int) -> float:

@@ -1,19 +1,27 @@
-"""Pairs of rows that do not fit into memory, kept in files of this node while a shard counts them."""
+"""Pairs of rows that do not fit into memory, kept in files of this node while a shard counts them.
+
+Each store has a folder of its own, and a lock beside it that ends with its process: what a process left that was
+killed is removed when the next store is made.
+"""
 
 from __future__ import annotations
 
-import tempfile
+import shutil
+import uuid
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workers.durable import try_lock
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+FOLDER, HELD = ".pairs", ".held"
 BUFFER_BYTES = 32 * 1024**2
 """Records of all strips that are held before they are written."""
 
@@ -52,7 +60,7 @@ class DiskStore:
         self._waiting_bytes = 0
 
     def _file(self, strip: int) -> Path:
-        return self._directory / f"{strip}.pairs"
+        return self._directory / str(strip)
 
 
 @contextmanager
@@ -65,5 +73,28 @@ def disk_store(directory: Path) -> Iterator[DiskStore]:
         If the disk is full or cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="pairs-", dir=directory, ignore_cleanup_errors=True) as folder:
-        yield DiskStore(Path(folder))
+    _remove_leftovers(directory)
+    # Another process that looks for leftovers may have the lock for a moment, before this one has it.
+    while (lock := try_lock(held := directory / f"{uuid.uuid4().hex}{HELD}")) is None:
+        pass
+    folder = held.with_suffix(FOLDER)
+    with lock:
+        try:
+            folder.mkdir()
+            yield DiskStore(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            held.unlink(missing_ok=True)
+
+
+def _remove_leftovers(directory: Path) -> None:
+    """Remove the folders of stores whose processes have ended: their locks are free."""
+    names = {path.stem for path in directory.iterdir() if path.suffix in (FOLDER, HELD)}
+    for name in names:
+        held = directory / f"{name}{HELD}"
+        lock = try_lock(held)
+        if lock is None:
+            continue
+        with lock:
+            shutil.rmtree(directory / f"{name}{FOLDER}", ignore_errors=True)
+            held.unlink(missing_ok=True)

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from service.answers import Results
+from service.client import Client
 from service.commands import checking, jobs, options, watching
-from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, problems_as_json, tell
+from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, print_json, problems_as_json, tell
+from service.estimate import print_plan
 from service.local import Source, locate, require_local
 from service.private import STARTING, PrivateService, PrivateServiceError
 
@@ -27,11 +28,16 @@ def compare(
     y: Y,
     measure: options.Measure = None,
     distance: options.Distance = None,
+    precision: options.Precision = None,
+    groups: options.Groups = None,
     confidence: options.Confidence = None,
     seed: options.Seed = None,
     rows: options.Rows = None,
     missing_chunks: options.MissingChunks = None,
     label: options.Label = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print what the comparison would cost, and do not make it.")
+    ] = False,
     as_json: options.AsJson = False,
     url: Annotated[
         str | None,
@@ -54,48 +60,85 @@ def compare(
     make it wrong by more than 0.001 with a probability of 1% at most.
     """
     request = options.request(
-        measure, rows, confidence=confidence, seed=seed, missing_chunks=missing_chunks, label=label
+        measure,
+        rows,
+        precision=precision,
+        groups=options.labels(groups),
+        confidence=confidence,
+        seed=seed,
+        missing_chunks=missing_chunks,
+        label=label,
     )
     extra = {} if distance is None else {"distance": distance}
     if url is not None:
         request |= {name: options.array(text) | extra for name, text in (("x", x), ("y", y))}
         with problems_as_json(as_json), options.connect(url) as client:
-            status = watching.watch_or_leave(client, client.submit(**request))
-            found = client.results(status["jobID"])
-        jobs.show(found, as_json)
+            _at_service(client, request, plan, as_json)
         return
+    names = {name: text for name, text in (("x", x), ("y", y)) if Path(text).exists()}
+
+    def show(client: Client, request: dict[str, Any]) -> None:
+        if plan:
+            _show_plan(client.plan(**request), as_json)
+        else:
+            status = client.submit(**request)
+            watching.require_success(watching.watch(client, status, outage=0))
+            jobs.show(client.results(status["jobID"]), as_json, names)
+        sys.stdout.flush()  # who reads it must not wait for the service to end
+
     with (
         problems_as_json(as_json),
         tempfile.TemporaryDirectory(prefix="ordsim-", ignore_cleanup_errors=True) as scratch,
     ):
-        directory = Path(scratch)
-        known = options.roots(root)
-        try:
-            require_local(x, y, known)
-            sources = {name: locate(text, name, known, directory / "imported") for name, text in (("x", x), ("y", y))}
-        except ValueError as error:
-            raise CommandError(str(error)) from None
-        sides = {name: source.reference | extra for name, source in sources.items()}
-        checking.require_valid(sides | request)
-        names = {name: text for name, text in (("x", x), ("y", y)) if Path(text).exists()}
+        _locally({"x": x, "y": y}, request, extra, Path(scratch), options.roots(root), workers, show)
 
-        def show(found: Results) -> None:
-            jobs.show(found, as_json, names)
-            sys.stdout.flush()  # who reads it must not wait for the service to end
 
-        with _termination_as_exit():
-            _on_private_service(directory, known, sources, sides | request, workers, show)
+def _at_service(client: Client, request: dict[str, Any], plan: bool, as_json: bool) -> None:
+    """Compare at a service that is there, or ask it what that would cost."""
+    if plan:
+        _show_plan(client.plan(**request), as_json)
+        return
+    status = watching.watch_or_leave(client, client.submit(**request))
+    jobs.show(client.results(status["jobID"]), as_json)
+
+
+def _locally(
+    texts: dict[str, str],
+    request: dict[str, Any],
+    extra: dict[str, str],
+    directory: Path,
+    known: dict[str, Path],
+    workers: int | None,
+    show: Callable[[Client, dict[str, Any]], None],
+) -> None:
+    """Find the arrays on this machine, see that they can be compared, and ask a private service."""
+    try:
+        require_local(texts["x"], texts["y"], known)
+        sources = {name: locate(text, name, known, directory / "imported") for name, text in texts.items()}
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    request = request | {name: source.reference | extra for name, source in sources.items()}
+    checking.require_valid(request)
+    with _termination_as_exit():
+        _on_private_service(directory, known, sources, workers, lambda client: show(client, request))
+
+
+def _show_plan(plan: dict[str, Any], as_json: bool) -> None:
+    """Print a plan for a person, or as the service sent it."""
+    if as_json:
+        print_json(plan)
+    else:
+        print_plan(plan)
 
 
 def _on_private_service(
     directory: Path,
     known: dict[str, Path],
     sources: dict[str, Source],
-    request: dict[str, Any],
     workers: int | None,
-    show: Callable[[Results], None],
+    show: Callable[[Client], None],
 ) -> None:
-    """Start a service, compare, show what was found, and only then end the service."""
+    """Start a service, ask it and show what it found, and only then end the service."""
     made = dict(source.root for source in sources.values() if source.root is not None)
     for source in sources.values():
         if source.npy is not None and source.root is not None:
@@ -112,10 +155,7 @@ def _on_private_service(
             with console.status("waiting until it is ready") if console.is_terminal else _nothing():
                 client = service.connect()
             with client:
-                status = client.submit(**request)
-                final = watching.watch(client, status, outage=0)
-                watching.require_success(final)
-                show(client.results(status["jobID"]))
+                show(client)
                 shown = True
     except PrivateServiceError as error:
         raise CommandError(str(error), JOB_FAILED) from None

@@ -20,6 +20,8 @@ def submit(
     y: Y,
     measure: options.Measure = None,
     distance: options.Distance = None,
+    precision: options.Precision = None,
+    groups: options.Groups = None,
     confidence: options.Confidence = None,
     seed: options.Seed = None,
     rows: options.Rows = None,
@@ -30,7 +32,14 @@ def submit(
 ) -> None:
     """Submit a comparison and print the job's id."""
     request = options.request(
-        measure, rows, confidence=confidence, seed=seed, missing_chunks=missing_chunks, label=label
+        measure,
+        rows,
+        precision=precision,
+        groups=options.labels(groups),
+        confidence=confidence,
+        seed=seed,
+        missing_chunks=missing_chunks,
+        label=label,
     )
     extra = {} if distance is None else {"distance": distance}
     for name, text in (("x", x), ("y", y)):

@@ -36,7 +36,37 @@ Measure = Annotated[
     ),
 ]
 Distance = Annotated[
-    str | None, typer.Option("--distance", metavar="NAME", help="euclidean or cosine. [default: euclidean]")
+    str | None,
+    typer.Option(
+        "--distance",
+        metavar="NAME",
+        help="euclidean, cosine, correlation, dot, manhattan, hamming, or precomputed for arrays of distances. "
+        "[default: euclidean]",
+    ),
+]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        metavar="NAME",
+        help="exact, or float32: faster, with an interval for what rounding may have changed. [default: exact]",
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups", metavar="ROOT:PATH", help="Array of labels that say which rows belong together, one for each row."
+    ),
+]
+WorkerMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--worker-memory",
+        envvar="ORDSIM_WORKER_MEMORY",
+        metavar="SIZE",
+        help="Private memory that one worker may use, e.g. 8GiB; what needs more is refused. "
+        "[default: its part of most of the machine's]",
+    ),
 ]
 Confidence = Annotated[
     float | None,
@@ -168,6 +198,11 @@ def array(text: str) -> dict[str, Any]:
         return reference(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def labels(text: str | None) -> dict[str, Any] | None:
+    """Read root:path of an array of labels, if there is one."""
+    return None if text is None else array(text)
 
 
 def request(

@@ -38,6 +38,7 @@ def serve(
     ] = None,
     root: options.Root = None,
     workers: options.Workers = None,
+    worker_memory: options.WorkerMemory = None,
     shard_seconds: Annotated[
         float | None,
         typer.Option(
@@ -61,6 +62,7 @@ def serve(
         "port": port,
         "state_dir": state_dir,
         "workers": workers,
+        "worker_memory": worker_memory,
         "shard_seconds": shard_seconds,
         "max_running": max_running,
     }

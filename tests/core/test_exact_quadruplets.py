@@ -117,6 +117,19 @@ def test_all_distances_in_strips(distance: Distance, cuts: tuple[int, int]) -> N
             assert counted(*spaces(x, y, distance, key_bits=key_bits), *cuts, shards=2) == expected
 
 
+@pytest.mark.parametrize("cuts", CUTS)
+def test_stored_distances_of_any_size_and_sign(cuts: tuple[int, int]) -> None:
+    rng = np.random.default_rng(13)
+    sign, share, uniform = rng.choice([-1.0, 1.0], (30, 30)), rng.random((30, 30)), rng.random((30, 30))
+    largest = 1e308 * (1 + 0.7 * uniform.round(1))
+    for x in (sign * uniform, sign * 10.0 ** (600 * uniform - 300), np.where(share < 0.3, -1e-5 * uniform, largest)):
+        x = fit(x, "precomputed")
+        order = np.unique(x, return_inverse=True)[1].reshape(x.shape)
+        y = lattice(rng, 30, 2)
+        expected = five(quadruplets.exact_counts(*spaces(order, y, "precomputed")).counts)
+        assert counted(*spaces(x, y, "precomputed"), *cuts, shards=2) == expected
+
+
 def by_comparison(x: np.ndarray, y: np.ndarray) -> rational.Counts:
     """Compare all pairs of disjoint pairs of rows of integers, one signed difference each."""
     left, right = np.triu_indices(len(x), 1)

@@ -292,6 +292,40 @@ def test_compare_passes_every_option_on(ordsim: Callable[..., Outcome], url: str
     assert [job["jobID"] for job in listed] == [results["jobID"]]
 
 
+def test_compare_can_tell_what_it_would_cost(ordsim: Callable[..., Outcome], url: str) -> None:
+    before = ordsim("list", "--url", url, "--json").stdout
+    command = (
+        "compare",
+        "lab:large",
+        "lab:larger",
+        "--url",
+        url,
+        "--plan",
+        "-m",
+        "tsi:exact",
+        "-m",
+        "qsi:sampled,width=0.2",
+    )
+    done = ordsim(*command)
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in ("tsi exact", "107.5 million", "qsi sampled", "at most", "In all about", "of the ", "of disk."):
+        assert words in done.stdout
+    plan = json.loads(ordsim(*command, "--json").stdout)
+    assert [measure["atMost"] for measure in plan["measures"]] == [False, True]
+    assert ordsim("list", "--url", url, "--json").stdout == before
+    check_error(ordsim(*command, "--distance", "precomputed"), 2, "square", "invalid-request")
+
+
+def test_compare_passes_precision_and_groups_on(ordsim: Callable[..., Outcome], url: str) -> None:
+    done = ordsim(
+        *("compare", "lab:large", "lab:larger", "--url", url, "--json", "-m", "tsi:sampled,samples=300"),
+        *("--precision", "float32"),
+    )
+    assert json.loads(done.stdout)["results"][0]["precision"]["used"] == "float32", done.stderr
+    grouped = ordsim("compare", "lab:x", "lab:y", "--url", url, "-m", "tsi:exact", "--groups", "lab:labels/words")
+    assert "They fall into 3 groups." in grouped.stdout, grouped.stderr
+
+
 def test_submit_watch_results_list_cancel(ordsim: Callable[..., Outcome], url: str) -> None:
     submitted = ordsim("submit", "lab:x", "lab:y", "-m", "tsi:exact", ORDSIM_URL=url)
     assert (submitted.returncode, submitted.stderr) == (0, "")
@@ -505,6 +539,32 @@ class Answering:
 
     def results(self, job: str) -> Results:
         return Results({"jobID": job, "results": []})
+
+
+def test_a_private_service_plans_too(
+    ordsim: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    class Planning(Answering):
+        def plan(self, **request: Any) -> dict[str, Any]:
+            asked.append(request)
+            measure = {"measure": "tsi", "method": "exact", "comparisons": "3", "shards": 1, "seconds": 0.5}
+            figures = {"peakWorkerBytes": 2**28, "stageBytes": 72, "seconds": 1.5, "workers": 0}
+            return {**figures, "measures": [{**measure, "peakWorkerBytes": 2**28}]}
+
+    monkeypatch.setattr(PrivateService, "start", lambda _: None)
+    monkeypatch.setattr(PrivateService, "connect", lambda _: Planning())
+    monkeypatch.setattr(PrivateService, "stop", lambda _: None)
+    files = [save(tmp_path / name, np.eye(3)) for name in ("a.npy", "b.npy")]
+    done = ordsim("compare", *files, "--plan", "--precision", "float32")
+    assert done.returncode == 0, done.stderr
+    assert "In all about 1.5 s on one worker; none is connected now." in done.stdout
+    assert "A worker needs up to 256.0 MiB; local copies of the arrays take 72 bytes of disk." in " ".join(
+        done.stdout.split()
+    )
+    ((request),) = asked
+    assert (request["precision"], request["x"]["root"]) == ("float32", "local-x")
 
 
 def test_the_results_are_printed_before_the_private_service_ends(

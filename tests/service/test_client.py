@@ -285,6 +285,10 @@ def test_compare_end_to_end(real: Client) -> None:
     assert isinstance(per_anchor, np.ndarray)
     assert per_anchor.mean() == pytest.approx(exact.score, abs=1e-12)
     np.testing.assert_array_equal(real.artifact(results.job, f"{exact['artifacts'][0]}.npy"), per_anchor)
+    planned = real.plan("lab:x", "lab:y", [EXACT], seed=5)
+    assert planned["measures"][0]["comparisons"] == "168"
+    assert planned["peakWorkerBytes"] <= planned["workerMemoryBytes"]
+
     assert results.job in [job["jobID"] for job in real.jobs(limit=200, status="successful")]
     assert real.jobs(limit=1)[0]["created"] >= real.status(results.job)["created"]
 

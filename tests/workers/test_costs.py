@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ordsim_core.distances import Distance, Precision
+from ordsim_core.spaces import prepare
 from workers import costs
 from workers.measures import cutting
 from workers.measures.protocol import PairShape, Shard
+from workers.spaces import weight
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MODELS = [costs.anchor_seconds, costs.triplet_seconds, costs.quadruplet_seconds]
 
@@ -25,6 +35,47 @@ def test_costs_grow_with_the_columns_of_either_side(model) -> None:
 
 def test_an_anchor_costs_more_the_more_targets_it_has() -> None:
     assert costs.anchor_seconds(PairShape(2000, 10, 10)) > 1.9 * costs.anchor_seconds(PairShape(1000, 10, 10))
+
+
+@pytest.mark.parametrize("precision", [Precision.EXACT, Precision.FLOAT32], ids=str)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i4"])
+@pytest.mark.parametrize("distance", list(Distance))
+def test_prepared_arrays_take_no_more_than_is_said(
+    tmp_path: Path, distance: Distance, dtype: str, precision: Precision
+) -> None:
+    rows, columns = 1500, 1500 if distance is Distance.PRECOMPUTED else 200
+    values = (20 * np.random.default_rng(1).standard_normal((rows, columns))).astype(dtype)
+    staged = np.memmap(tmp_path / "values", values.dtype, "w+", shape=values.shape)
+    staged[:] = values
+    prepare(staged, distance, precision)  # compiles
+    tracemalloc.start()
+    try:
+        space = prepare(staged, distance, precision)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    shape = PairShape(
+        rows,
+        columns,
+        columns,
+        distance,
+        distance,
+        x_itemsize=values.itemsize,
+        y_itemsize=values.itemsize,
+        x_float=dtype[0] == "f",
+        y_float=dtype[0] == "f",
+        precision=precision,
+    )
+    held = costs.pair_bytes(shape) // 2
+    assert weight(space) <= held <= 2 * weight(space) + 2**20
+    assert peak <= held + costs.preparing_bytes(shape)
+
+
+def test_the_first_array_may_need_more_than_both_later() -> None:
+    shape = PairShape(1000, 10**6, 10)
+    mirrored = PairShape(1000, 10, 10**6)
+    assert costs.pair_bytes(shape) == costs.pair_bytes(mirrored)
+    assert costs.preparing_bytes(mirrored) > costs.preparing_bytes(shape) > 10**9
 
 
 @settings(deadline=None)  # a busy machine is no failure

@@ -54,6 +54,8 @@ class PairShape:
     x_distance, y_distance : Distance
     x_itemsize, y_itemsize : int
         Bytes of a value as it is staged.
+    x_float, y_float : bool
+        Whether values are floats, which are used where they are mapped; others are copied.
     precision : str
         As it was asked for, "exact" or "float32".
     """
@@ -65,6 +67,8 @@ class PairShape:
     y_distance: Distance = Distance.EUCLIDEAN
     x_itemsize: int = 4
     y_itemsize: int = 4
+    x_float: bool = True
+    y_float: bool = True
     precision: str = EXACT
 
 
