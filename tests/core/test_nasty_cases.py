@@ -46,6 +46,8 @@ def _answer(number: int, precision: Precision, key_bits: int | None) -> Observed
             assert space.precision is precision or space.distance not in ALWAYS_EXACT
         if not x.precision is y.precision is precision:
             return None
+    if precision is Precision.FLOAT32 and Precision.FLOAT64 in (x.precision, y.precision):
+        return None  # correlation between floats is not offered in float32
     return observed(x, y)
 
 

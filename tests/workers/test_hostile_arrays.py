@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import zarr
 
-from ordsim_core.distances import exactness_of
+from ordsim_core.spaces import exactness_of
 from ordsim_core.errors import NotRepresentableError
 from workers import staging
 from workers.errors import ProblemError

@@ -20,10 +20,9 @@ from ordsim_core.spaces import prepare
 from workers.cancellation import ShardCancelled
 from workers.measures import cutting, registry
 from workers.measures.protocol import Budget, Measure, Pair, PairFacts, PairShape
-from workers.measures.qsi_sampled import QsiSampledOptions
-from workers.measures.sampled import SAMPLES_LIMIT
+from workers.measures.sampled import QsiSampledOptions, TsiSampledOptions
+from workers.measures.sizes import DRAWS_LIMIT
 from workers.measures.tsi_exact import TsiExactOptions
-from workers.measures.tsi_sampled import TsiSampledOptions
 from workers.partials import Partial
 
 ROWS = 18
@@ -208,7 +207,7 @@ def test_registry() -> None:
         ({"samples": "10"}, "samples"),
         ({"samples": 10.0}, "samples"),
         ({"samples": 0}, "samples"),
-        ({"samples": SAMPLES_LIMIT + 1}, "samples"),
+        ({"samples": DRAWS_LIMIT + 1}, "samples"),
         ({"epsilon": 0, "delta": 0.1}, "epsilon"),
         ({"epsilon": 1, "delta": 0.1}, "epsilon"),
         ({"epsilon": True, "delta": 0.1}, "epsilon"),
