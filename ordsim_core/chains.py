@@ -150,7 +150,7 @@ def _resolve(
             values[place], errors[place] = direct_value(rows, left_of(elements, e), elements.right[e])
     if mode == CERTIFY:
         paths[DIRECT] += size
-    order = np.argsort(values, kind="mergesort")
+    order = _by_size(values)
     chain, values, errors = chain[order], values[order], errors[order]
     lowest = np.empty(size + 1)  # of this and all later elements, the smallest possible value
     lowest[size] = np.inf
@@ -168,6 +168,29 @@ def _resolve(
     for place in range(size):
         words[start + place] = (words[start + place] & ~mask) | np.uint64(chain[place])
     return missing
+
+
+@kernel
+def _by_size(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Give the places of values from the smallest to the largest: heap sort, which compiles in no time."""
+    size = values.shape[0]
+    order = np.arange(size)
+    begin, end = size // 2, size
+    while end > 1:
+        if begin > 0:
+            begin -= 1
+        else:
+            end -= 1
+            order[0], order[end] = order[end], order[0]
+        parent, child = begin, 2 * begin + 1
+        while child < end:
+            if child + 1 < end and values[order[child + 1]] > values[order[child]]:
+                child += 1
+            if values[order[child]] <= values[order[parent]]:
+                break
+            order[parent], order[child] = order[child], order[parent]
+            parent, child = child, 2 * child + 1
+    return order
 
 
 @kernel
@@ -218,8 +241,10 @@ def _settle_equals(
     if missing > 0:
         return missing
     paths[EXACT] += size
-    found = elements.ranks[chain]
-    order = np.argsort(found, kind="mergesort")
+    found = np.empty(size)
+    for place in range(size):
+        found[place] = elements.ranks[chain[place]]
+    order = _by_size(found)
     chain[:] = chain[order]
     for place in range(1, size):
         tied[place] = np.uint8(found[order[place]] == found[order[place - 1]])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-START_SECONDS = 180.0
+START_SECONDS = 300.0
 STOP_SECONDS = 20.0
 POLL_SECONDS = 0.05
 LOG_LINES = 5

@@ -33,6 +33,8 @@ VERSIONED = ("python", "numpy", "numba", "zarr", "dask", "distributed", "ordsim"
 NEVER = "3650 days"
 
 ANSWER_SECONDS = 5.0
+START_SECONDS = 300.0
+"""Time for workers to start, and for the first of them to compile the kernels on a slow machine."""
 """How long to wait for each answer that readiness is judged by: a stopped process gives none."""
 
 MEMORY_SHARE = 0.8
@@ -219,7 +221,7 @@ class Cluster:
         limits = [int(limit) // max(1, threads) for threads, limit in workers if limit]
         return Resources(sum(threads for threads, _ in workers), min(limits, default=self._worker_memory))
 
-    async def wait_for_workers(self, number: int | None = None, timeout: float = 120.0) -> None:
+    async def wait_for_workers(self, number: int | None = None, timeout: float = START_SECONDS) -> None:
         """Wait until `number` workers (all of them, if None) are connected; TimeoutError otherwise."""
         await self.client.wait_for_workers(self._number if number is None else number, timeout=timeout)
 
