@@ -73,6 +73,8 @@ class PairSpace:
         Keys that differ by more are in the order of the distances; 0 where any difference is.
     saturated : int
         Keys end here.
+    far_rows : bool
+        Whether any row is far.
     """
 
     space: Space
@@ -80,6 +82,7 @@ class PairSpace:
     mode: int
     slack: int
     saturated: int
+    far_rows: bool
 
     @property
     def certified(self) -> bool:
@@ -124,7 +127,7 @@ def pair_space(space: Space) -> PairSpace:
         packing.number,
         packing.repeated,
     )
-    return PairSpace(space, keys, packing.mode, slack, saturated >> drop)
+    return PairSpace(space, keys, packing.mode, slack, saturated >> drop, bool(far.any()))
 
 
 def rounded_up(slack: int, drop: int) -> int:
@@ -134,16 +137,31 @@ def rounded_up(slack: int, drop: int) -> int:
 
 def keys_of(side: PairSpace, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Give the keys of some pairs of rows, uint64 of shape (n,), the same on every machine but for their last bits."""
-    operand = side.space.operand
-    found = np.empty(len(left), np.uint64)
-    _few_keys(np.empty((0, 0)) if operand is None else operand, side.keys, side.space.pairs, left, right, found)
-    return found
+    space, keys = side.space, side.keys
+    one, other = (keys.number[rows].astype(np.int64) for rows in (left, right))
+    values = np.empty(len(left))
+    if space.operand is None:
+        _direct_values(space.pairs, left, right, values)
+    else:
+        _products(space.operand, one, other, values)
+    if keys.full:
+        bits = (values + 0.0).view(np.uint64)
+        _order_bits(bits)
+        return bits
+    with np.errstate(invalid="ignore"):
+        values = (keys.offset[one] + keys.weight[other]) - keys.factor * values
+    far = np.flatnonzero(keys.far[one] & keys.far[other])
+    if len(far):
+        found = np.empty(len(far))
+        _direct_values(space.pairs, left[far], right[far], found)
+        values[far] = keys.unit * found
+    # Infinity minus infinity, of a row that is far beyond all others, is not a number, and saturates.
+    values = np.where(values < keys.saturation, np.maximum(values, 0.0), keys.saturation) + MAGIC
+    found_keys: NDArray[np.uint64] = (values.view(np.uint64) & _MASK) >> np.uint64(keys.drop)
+    return found_keys
 
 
-@kernel
-def fill_keys(
-    products: NDArray[Any], begin: Int, start: Int, keys: PairKeys, rows: Rows, found: NDArray[np.uint64]
-) -> None:
+def later_keys(side: PairSpace, products: NDArray[Any], begin: int, start: int, found: NDArray[np.uint64]) -> None:
     """Make the keys of pairs (i, j) of which i is one of some consecutive rows, and j any later row.
 
     Parameters
@@ -155,25 +173,53 @@ def fill_keys(
     found : ndarray of uint64, shape (m, N)
         Written in columns behind the row's own.
     """
+    keys = side.keys
+    _fill(products, begin, start, keys, found)
+    if side.far_rows:
+        _fill_far(side.space.pairs, start, keys, found[: len(products)])
+
+
+@kernel
+def _fill(products: NDArray[Any], begin: Int, start: Int, keys: PairKeys, found: NDArray[np.uint64]) -> None:
     drop = np.uint64(keys.drop)
     for a in range(products.shape[0]):
         i = start + a
-        own = np.int64(keys.number[i])
         later = found[a, i + 1 :]
         values = later.view(np.float64)
         if keys.repeated:
-            _gather(products[a], keys, own, keys.number[i + 1 :], values)
+            _gather(products[a], keys, keys.number[i], keys.number[i + 1 :], values)
         else:
-            _scale(products[a, i + 1 - begin :], keys, own, keys.weight[i + 1 :], values)
+            _scale(products[a, i + 1 - begin :], keys, i, keys.weight[i + 1 :], values)
         if keys.full:
             _order_bits(later)
             continue
-        if keys.far[own]:
-            for k in range(values.shape[0]):
-                if keys.far[keys.number[i + 1 + k]]:
-                    values[k] = _whole(keys.unit * direct_value(rows, i, i + 1 + k)[0], keys.saturation)
         for k in range(values.shape[0]):
             later[k] = (later[k] & _MASK) >> drop
+
+
+@kernel
+def _fill_far(rows: Rows, start: Int, keys: PairKeys, found: NDArray[np.uint64]) -> None:
+    for a in range(found.shape[0]):
+        i = start + a
+        if keys.far[keys.number[i]]:
+            for j in range(i + 1, found.shape[1]):
+                if keys.far[keys.number[j]]:
+                    key = min(keys.unit * direct_value(rows, i, j)[0], keys.saturation)
+                    found[a, j] = np.uint64(np.rint(key)) >> np.uint64(keys.drop)
+
+
+@kernel
+def _direct_values(rows: Rows, left: NDArray[np.int64], right: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    for k in range(values.shape[0]):
+        values[k] = direct_value(rows, left[k], right[k])[0]
+
+
+@kernel
+def _products(
+    operand: NDArray[Any], left: NDArray[np.int64], right: NDArray[np.int64], values: NDArray[np.float64]
+) -> None:
+    for k in range(values.shape[0]):
+        values[k] = pairs.inner_product(operand, left[k], right[k])
 
 
 @kernel
@@ -222,33 +268,3 @@ def stored_distances(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
     bits = np.where(keys & _SIGN, keys ^ _SIGN, ~keys)
     distances: NDArray[np.float64] = bits.view(np.float64)
     return distances
-
-
-@kernel
-def _few_keys(
-    operand: NDArray[Any],
-    keys: PairKeys,
-    rows: Rows,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    found: NDArray[np.uint64],
-) -> None:
-    values = found.view(np.float64)
-    drop = np.uint64(keys.drop)
-    for k in range(found.shape[0]):
-        i, j = keys.number[left[k]], keys.number[right[k]]
-        if keys.full:
-            values[k] = direct_value(rows, left[k], right[k])[0] + 0.0
-        elif keys.far[i] and keys.far[j]:
-            values[k] = _whole(keys.unit * direct_value(rows, left[k], right[k])[0], keys.saturation)
-        else:
-            if operand.shape[0] == 0:
-                product = direct_value(rows, left[k], right[k])[0]
-            else:
-                product = pairs.inner_product(operand, i, j)
-            values[k] = _whole((keys.offset[i] + keys.weight[j]) - keys.factor * product, keys.saturation)
-    if keys.full:
-        _order_bits(found)
-        return
-    for k in range(found.shape[0]):
-        found[k] = (found[k] & _MASK) >> drop

@@ -9,7 +9,7 @@ import numpy as np
 
 from ordsim_core._numba import Int, kernel
 from ordsim_core.anchors import products
-from ordsim_core.pair_keys import PairSpace, fill_keys, pair_space
+from ordsim_core.pair_keys import PairSpace, later_keys, pair_space
 from ordsim_core.splitters import DECIDED, Splitters, choose, decide, place
 from ordsim_core.strip_records import Columns, new_columns
 
@@ -104,9 +104,10 @@ def sift(
     batch = new_columns(size, size)
     keys = np.empty((2, few, rows), np.uint64)
     filled = 0
-    for start, stop in blocks(rows):
+    sides = own.side, other.side
+    repeated = any(side.keys.repeated for side in sides)
+    for start, stop in blocks(rows, repeated):
         checkpoint()
-        sides = own.side, other.side
         # Of distinct rows only those behind the block take part, where they are numbered as the rows are.
         begins = [0 if side.keys.repeated else start for side in sides]
         made = [products(side.space, np.arange(start, stop), begin) for side, begin in zip(sides, begins, strict=True)]
@@ -114,7 +115,7 @@ def sift(
             count = min(few, stop - row)
             for side, begin, product, found, doubt in zip(sides, begins, made, keys, doubts, strict=True):
                 part = product[row - start : row - start + count]
-                fill_keys(part, begin, row, side.keys, side.space.pairs, found)
+                later_keys(side, part, begin, row, found)
                 if doubt is not None:
                     doubt.add(found[:count], row)
             filled = int(_pick(keys[0, :count], keys[1, :count], row, least, most, batch, filled))
@@ -125,11 +126,15 @@ def sift(
         yield _placed(own, other, batch, filled, paths)
 
 
-def blocks(rows: int) -> Iterator[tuple[int, int]]:
-    """Yield (first row, row after the last) of blocks whose products are taken at once."""
+def blocks(rows: int, repeated: bool) -> Iterator[tuple[int, int]]:
+    """Yield (first row, row after the last) of blocks whose products are taken at once.
+
+    `repeated`: whether rows repeat, and are multiplied with earlier ones too.
+    """
     start = 0
     while start < rows:
-        many = min(PRODUCT_BYTES // (8 * (rows - start)), max(LEAST_ROWS, rows // BLOCKS))
+        columns = rows if repeated else rows - start
+        many = min(PRODUCT_BYTES // (8 * columns), max(LEAST_ROWS, rows // BLOCKS))
         stop = min(rows, start + max(1, many))
         yield start, stop
         start = stop

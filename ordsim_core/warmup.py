@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
-from ordsim_core import betting, sampling, triplets
+from ordsim_core import betting, quadruplets, sampling, strips, triplets
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.spaces import prepare
 
@@ -22,9 +24,16 @@ def warm() -> None:
     ]
     for space in sides:
         triplets.exact_block(space, space, 0, 2, per_target=True)
-    for distance in (Distance.MANHATTAN, Distance.HAMMING, Distance.CORRELATION, Distance.COSINE, Distance.DOT):
-        space = prepare(fractions, distance)
+        quadruplets.exact_counts(space, space)
+        cut = strips.StripPlan(space.rows, 2, 2)
+        strips.x_strips(space, space, cut, 0, 2)
+        strips.y_strips(space, space, cut, 0, 2)
+        triplets.sampled_range(space, space, 0, 0, 2)
+        triplets.units_range(space, space, 0, 0, 2, 2)
+    for distance, dtype in product((Distance.MANHATTAN, Distance.HAMMING, Distance.COSINE), (np.float32, np.float64)):
+        space = prepare(fractions.astype(dtype), distance)
         triplets.exact_block(space, space, 0, 2)
+        quadruplets.exact_counts(space, space)
     sampling.triplets(0, 0, 2, 6)
     sampling.quadruplets(0, 0, 2, 6)
     sampling.triplet_units(0, 0, 2, 6, 2)

@@ -145,6 +145,7 @@ def _normal(rows: int, columns: int, seed: int) -> NDArray[np.float32]:
 
 
 def _noisy(x: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    noise = _normal(*x.shape, seed + 100)
+    rows, columns = x.shape
+    noise = _normal(rows, columns, seed + 100)
     noise *= NOISE * float(x[:1000].std())
     return x + noise

@@ -61,7 +61,7 @@ def _count(arrays: Arrays, options: Options) -> Figure:
 
     def ours(repetition: int) -> Call:
         ranks = _ranks(arrays, repetition * lists, lists).astype(np.int32)
-        return lambda: found["ordsim"].append(_count_all(ranks, counter, nobody))
+        return lambda: found["ordsim"].append(int(_count_all(ranks, counter, nobody)))
 
     def scipys(repetition: int) -> Call:
         ranks = _ranks(arrays, repetition * lists, lists) + 1

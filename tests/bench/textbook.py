@@ -40,7 +40,7 @@ def count_agreeing(x: NDArray[Any], y: NDArray[Any]) -> int:
     x, y = x[order], _dense_ranks(y[order])
     order = np.argsort(x, kind="stable")
     x, y = _dense_ranks(x[order]), y[order]
-    discordant = _kendall_dis(x, y)
+    discordant = int(_kendall_dis(x, y))
     changes = np.r_[True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]), True]
     tied_both = _pairs(np.diff(np.nonzero(changes)[0]))
     return comb(len(x), 2) - discordant - _pairs(np.bincount(x)) - _pairs(np.bincount(y)) + 2 * tied_both
@@ -61,7 +61,8 @@ def quadruplets(x: NDArray[Any], y: NDArray[Any]) -> int:
 
 
 def _dense_ranks(ordered: NDArray[Any]) -> NDArray[np.intp]:
-    return np.r_[True, ordered[1:] != ordered[:-1]].cumsum(dtype=np.intp)
+    ranks: NDArray[np.intp] = np.r_[True, ordered[1:] != ordered[:-1]].cumsum(dtype=np.intp)
+    return ranks
 
 
 def _pairs(counts: NDArray[Any]) -> int:

@@ -2,8 +2,9 @@
 
 Independent samples are as many as epsilon = 0.001 asks for; a few of them and of units, timed in turns, say how many
 units take as long. Then both are drawn and timed. By how much equal time was missed is taken into account: the width of
-samples falls with the square root of their number. Ratios are over the empirical Bernstein width (Maurer and Pontil) of the independent samples' zeros
-and ones; their Clopper-Pearson width is measured beside it. The time to find the intervals, once a job, is left out.
+samples falls with the square root of their number. Ratios are over the empirical Bernstein width (Maurer and Pontil) of
+the independent samples' zeros and ones; their Clopper-Pearson width is measured beside it. The time to find the
+intervals, once a job, is left out.
 """
 
 from __future__ import annotations

@@ -55,6 +55,7 @@ with install_recorder("numba:compile") as recorder:
                 triplets.units_range(space, space, 1, 0, 3, 4)
                 quadruplets.sampled_range(space, space, 0, 2**40, 2**40 + 3)
                 quadruplets.units_range(space, space, 1, 0, 3, 3)
+                quadruplets.exact_counts(space, space)
     sampling.triplets(3, 0, 5, 50)
     sampling.batch(3, 0, 5, 50)
     sampling.quadruplets(3, 0, 5, 50)

@@ -8,12 +8,14 @@ from functools import reduce
 from itertools import combinations
 from math import comb
 from operator import add
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from ordsim_core import concordance, sampling
+from ordsim_core import sampling, triplets
 from ordsim_core.counts import AgreementCounts, quadruplet_population, triplet_population
 from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare
@@ -111,7 +113,7 @@ def test_the_outcome_of_exact_tsi() -> None:
     assert outcome.precision == "exact"
     assert dict(outcome.artifacts) == {}
     interval = outcome.intervals["sampling"]
-    assert set(outcome.intervals) == {"sampling"}
+    assert set(outcome.intervals) == {"sampling", "population", "jackknife"}
     assert (interval.low, interval.high, interval.method) == (outcome.score, outcome.score, "none-exact")
 
 
@@ -131,8 +133,8 @@ def test_the_outcome_of_a_sampled_measure(options, population) -> None:
     assert outcome.score == total.counts.agreeing / 300
     assert outcome.population == population(ROWS)
     assert outcome.precision == "float64"
-    assert [interval.method for interval in outcome.intervals.values()] == ["clopper-pearson", "hoeffding"]
-    assert list(outcome.intervals) == ["sampling", "hoeffding"]
+    methods = {kind: interval.method for kind, interval in outcome.intervals.items()}
+    assert methods == {"sampling": "clopper-pearson", "hoeffding": "hoeffding", "population": "kl-u-statistic"}
     assert all(i.low <= outcome.score <= i.high and i.confidence == 0.99 for i in outcome.intervals.values())
 
 
@@ -184,12 +186,12 @@ def test_a_shard_stops_at_the_next_tile_when_it_is_cancelled(options, monkeypatc
 
 def test_registry() -> None:
     found = {(measure.measure, measure.method): measure for measure in registry.all_measures()}
-    assert set(found) == {("tsi", "exact"), ("tsi", "sampled"), ("qsi", "sampled")}
-    assert {key: measure.minimum_rows for key, measure in found.items()} == {
-        ("tsi", "exact"): 3,
-        ("tsi", "sampled"): 3,
-        ("qsi", "sampled"): 4,
-    }
+    methods = {"tsi": ("exact", "sampled", "units", "anchors", "batched")}
+    methods["qsi"] = tuple(method for method in methods["tsi"] if method != "anchors")
+    assert set(found) == {(measure, method) for measure, known in methods.items() for method in known}
+    for (name, _), measure in found.items():
+        assert measure.minimum_rows == {"tsi": 3, "qsi": 4}[name]
+        assert measure.needs_symmetry == (name == "qsi")
     with pytest.raises(LookupError, match=r"'cka'.*tsi exact"):
         registry.find("cka", "linear")
 
@@ -263,12 +265,13 @@ def test_every_measure_says_how_many_rows_it_takes(measure: Measure) -> None:
 
 
 def test_limits_on_rows_are_those_of_the_core() -> None:
-    limits = {(measure.measure, measure.method): measure.maximum_rows for measure in registry.all_measures()}
-    assert limits == {("tsi", "exact"): 2**21, ("tsi", "sampled"): 2**31 - 1, ("qsi", "sampled"): 2**31 - 1}
+    for measure in registry.all_measures():
+        all_targets = (measure.measure, measure.method) in (("tsi", "exact"), ("tsi", "anchors"))
+        if measure.method != "exact" or all_targets:
+            assert measure.maximum_rows == (2**21 if all_targets else 2**31 - 1)
     sampling.check(0, 0, 1, 2**31 - 1, 4)
     with pytest.raises(ValueError, match="2\\^31"):
         sampling.check(0, 0, 1, 2**31, 4)
-    keys = np.broadcast_to(np.float64(0), (0, 2**21 + 1))
+    many: Any = SimpleNamespace(rows=2**21 + 1)
     with pytest.raises(ValueError, match="at most 2097152 rows"):
-        concordance.count_pairs(keys, keys, 0)
-    concordance.count_pairs(np.empty((0, 2**21)), np.empty((0, 2**21)), 0)
+        triplets.exact_block(many, many, 0, 1)
