@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import zarr
 
-from ordsim_core.spaces import exactness_of
 from ordsim_core.errors import NotRepresentableError
+from ordsim_core.spaces import exactness_of
 from workers import staging
 from workers.errors import ProblemError
 from workers.references import Reference, Root, describe_matrix, list_arrays
