@@ -138,7 +138,8 @@ def _space(values: int, distance: Distance, itemsize: int, is_float: bool, preci
         return values * copied, 9 * values + 16 * MEBIBYTE
     if distance in (Distance.COSINE, Distance.CORRELATION):
         copied = 8
-    small = precision == "float32" and (is_float or itemsize < 4)
+    # Correlation may need float64 whatever was asked for.
+    small = precision == "float32" and (is_float or itemsize < 4) and distance is not Distance.CORRELATION
     return values * (copied + (4 if small else 8)), (13 if is_float else 17) * values + 16 * MEBIBYTE
 
 
