@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from service_process import TEXT, ServiceProcess, wait_until
-from tiny_measure import EACH, MODULUS, SHARDS, number, stops_after
+from tiny_numbers import EACH, MODULUS, SHARDS, number, stops_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import time
 from typing import TYPE_CHECKING, Any, Literal
+
+from tiny_numbers import EACH, MODULUS, SHARDS, number
 
 from ordsim_core.counts import AgreementCounts
 from workers.measures import registry
@@ -14,9 +15,6 @@ from workers.partials import Partial
 if TYPE_CHECKING:
     from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape
 
-SHARDS = 400
-EACH = 1000
-MODULUS = 101
 EVEN_SECONDS = 0.15
 """Every other shard takes long, so that later ones are done first wherever there are two workers."""
 
@@ -69,21 +67,6 @@ class Tiny(Measure):
     def finish(self, total: Partial, pair: PairFacts, options: Any, confidence: float) -> Outcome:
         counts = total.counts
         return Outcome(counts.score, counts.deficit, counts, EACH * SHARDS, pair.precision, {})
-
-
-def number(seed: int, shard: int) -> int:
-    """What a shard contributes."""
-    return random.Random(f"{seed} {shard}").randrange(EACH)
-
-
-def stops_after(seed: int, remainder: int) -> int:
-    """How many shards are enough, by plain addition."""
-    total = 0
-    for length in range(1, SHARDS + 1):
-        total += number(seed, length - 1)
-        if total % MODULUS == remainder:
-            return length
-    raise AssertionError("no prefix is enough: choose another seed")
 
 
 registry.register(Tiny())

@@ -205,13 +205,21 @@ def test_preparing_a_large_array_can_be_cancelled(
         count_shard(task)
 
 
-@pytest.mark.parametrize(("precision", "used"), [(Precision.EXACT, "float64"), (Precision.FLOAT32, "float32")], ids=str)
+@pytest.mark.parametrize(
+    ("distance", "precision", "used"),
+    [
+        (Distance.CORRELATION, Precision.EXACT, "float64"),
+        (Distance.CORRELATION, Precision.FLOAT32, "float64"),
+        (Distance.EUCLIDEAN, Precision.FLOAT32, "float32"),
+        (Distance.EUCLIDEAN, Precision.EXACT, "exact"),
+    ],
+)
 def test_a_partial_says_with_which_distances_it_was_counted(
-    worker_process: Path, data: Path, precision: Precision, used: str
+    worker_process: Path, data: Path, distance: Distance, precision: Precision, used: str
 ) -> None:
     write(data, "fractions", np.random.default_rng(3).standard_normal((ROWS, 5)))
     # y is of integers, and exact at any precision: the weaker side counts.
-    sides = {"x": side("fractions", Distance.CORRELATION), "y": side("y")}
+    sides = {"x": side("fractions", distance), "y": side("y")}
     sides = {name: replace(one, precision=precision) for name, one in sides.items()}
     staged: dict[str, Any] = {name: stage_side(StageTask("job", 1, name, one)) for name, one in sides.items()}  # type: ignore[arg-type]
     task = ShardTask("job", 1, 0, sides["x"], sides["y"], staged["x"], staged["y"], OPTIONS[1], FIRST, 0)
