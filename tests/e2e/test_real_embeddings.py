@@ -95,7 +95,7 @@ def test_progress_shows_within_a_second_and_never_goes_back(client: Client) -> N
     assert len(set(done)) > 3
 
 
-@pytest.mark.parametrize(("workers", "shard_seconds"), [("1", "0.05"), ("2", "0.5"), ("3", "0.02")])
+@pytest.mark.parametrize(("workers", "shard_seconds"), [("1", "0.05"), ("2", "0.1"), ("3", "0.02")])
 def test_the_cluster_does_not_change_the_counts(
     start_service: Callable[..., ServiceProcess], workers: str, shard_seconds: str
 ) -> None:
