@@ -22,13 +22,13 @@ SLACK_BITS = 5
 class KeyDoubts:
     """A histogram of all keys of one side.
 
-    Two keys are in doubt if they differ by no more than the side's slack; counted are those whose bins lie no
-    farther apart than bins of such keys can. With bins much finer than the slack that is little more.
+    Two keys are in doubt if they differ by no more than the slack at the larger one; counted are those whose bins lie
+    no farther apart than bins of such keys can. With bins much finer than the slack that is little more.
     """
 
     def __init__(self, side: PairSpace) -> None:
         self._shift = max(0, side.saturated.bit_length() - BINS_BITS, side.slack.bit_length() - SLACK_BITS)
-        self._reach = (side.slack >> self._shift) + 1
+        self._side = side
         self._bins = np.zeros((side.saturated >> self._shift) + 1, np.int64)
 
     def add(self, keys: NDArray[np.uint64], start: int) -> None:
@@ -39,10 +39,11 @@ class KeyDoubts:
         """Bound the comparisons in doubt."""
         filled = np.flatnonzero(self._bins)
         sizes = self._bins[filled]
-        until = np.append(0, np.cumsum(sizes))
-        # Of bins behind each, those within reach.
-        last = np.searchsorted(filled, filled + self._reach, side="right")
-        near = until[last] - until[1:]
+        largest = ((filled + 1) << self._shift) - 1
+        reach = (self._side.slack_at(largest) >> self._shift) + 1
+        # Of the bins before each, those within its reach.
+        before = np.append(0, np.cumsum(sizes))
+        near = before[:-1] - before[np.searchsorted(filled, filled - reach)]
         return sum(comb(size, 2) for size in sizes.tolist()) + exact_product(sizes, near)
 
 

@@ -69,8 +69,8 @@ class PairSpace:
     keys : PairKeys
     mode : int
         What close keys mean, see `chains`.
-    slack : int
-        Keys that differ by more are in the order of the distances; 0 where any difference is.
+    slack, shift : int
+        What keys are off by, see `slack_at`.
     saturated : int
         Keys end here.
     far_rows : bool
@@ -81,8 +81,19 @@ class PairSpace:
     keys: PairKeys
     mode: int
     slack: int
+    shift: int
     saturated: int
     far_rows: bool
+
+    def slack_at(self, key: Any) -> Any:
+        """Give by how much keys up to this one must differ to be in the order of their distances; more than so much.
+
+        `key` : int, or ndarray of uint64, of which the same is returned.
+        """
+        if self.keys.drop:
+            # In coarser units, every part rounded up.
+            return self.slack + ((key + 1) >> self.shift) + 1
+        return self.slack + (key >> self.shift)
 
     @property
     def certified(self) -> bool:
@@ -113,8 +124,7 @@ def pair_space(space: Space) -> PairSpace:
     drop = max(0, saturated.bit_length() - NARROW_BITS) if space.precision is Precision.FLOAT32 else 0
     slack = 0
     if not packing.certain:
-        slack = int(packing.slack[~far].max()) + (saturated >> packing.shift)
-        slack = rounded_up(slack, drop)
+        slack = rounded_up(int(packing.slack[~far].max()), drop)
     keys = PairKeys(
         full,
         offset,
@@ -127,7 +137,7 @@ def pair_space(space: Space) -> PairSpace:
         packing.number,
         packing.repeated,
     )
-    return PairSpace(space, keys, packing.mode, slack, saturated >> drop, bool(far.any()))
+    return PairSpace(space, keys, packing.mode, slack, packing.shift, saturated >> drop, bool(far.any()))
 
 
 def rounded_up(slack: int, drop: int) -> int:

@@ -66,7 +66,7 @@ def rank_pairs(
     bound = _pack(keys, np.uint64(least), np.uint64(drop), np.uint64(id_bits), np.uint64(side.saturated), words)
     sort_words(words, spare, np.uint64(0), np.uint64(bound), counters())
     del spare
-    slack = rounded_up(side.slack, drop) if side.certified else 0
+    slack = rounded_up(side.slack_at(most), drop) if side.certified else 0
     if flag_doubts(words, np.uint64(id_bits), np.uint64(slack), UNSHIFTED, tied):
         if side.certified:
             lefts, rights = left.astype(np.int64), right.astype(np.int64)

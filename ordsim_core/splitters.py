@@ -119,10 +119,13 @@ def _pick(side: PairSpace, chosen: NDArray[np.int64], strips: int) -> tuple[NDAr
 def _cuts(side: PairSpace, pairs: NDArray[np.int64], between: NDArray[np.int32], equal: NDArray[np.int32]) -> Cuts:
     left, right = np.ascontiguousarray(pairs.T)
     keys = keys_of(side, left, right)
-    slack = np.uint64(side.slack if side.certified else 0)
-    # Splitters are in exact order: what is below one of them is below all later ones.
-    low = np.maximum.accumulate(np.where(keys > slack, keys - slack, np.uint64(0)))
-    high = np.minimum.accumulate((keys + slack)[::-1])[::-1].copy()
+    low = high = keys
+    if side.certified:
+        # Keys no larger than this, or else so much larger that they are certain anyway.
+        slack = side.slack_at(keys + side.slack_at(side.saturated))
+        # Splitters are in exact order: what is below one of them is below all later ones.
+        low = np.maximum.accumulate(np.where(keys > slack, keys - slack, np.uint64(0)))
+        high = np.minimum.accumulate((keys + slack)[::-1])[::-1].copy()
     base = high[0] if len(high) else np.uint64(0)
     width = int(high[-1] - base).bit_length() if len(high) else 0
     bits = min(GUIDE_BITS, len(high).bit_length() + SPLITTER_BITS)

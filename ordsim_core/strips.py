@@ -45,10 +45,12 @@ __all__ = [
     "y_strips",
 ]
 
-LEAST_STRIP_PAIRS = 1 << 18
+SINGLE_PAIRS = 1 << 19
+"""So many pairs make only one strip."""
+LEAST_STRIP_PAIRS = 1 << 17
 """Pairs that a strip should have: what puts them into order then stays in the cache."""
 STRIP_PAIRS = 1 << 20
-"""The most that it should have: with fewer, the cells of many strips would themselves take long to read."""
+"""The most that it should have, when there are more than `FEW_STRIPS`, whose cells too have to be kept."""
 FEW_STRIPS = 1024
 
 
@@ -74,7 +76,7 @@ def plan(rows: int) -> StripPlan:
     """Plan strips for so many rows."""
     pairs = comb(rows, 2)
     strip_pairs = min(max(pairs // FEW_STRIPS, LEAST_STRIP_PAIRS), STRIP_PAIRS)
-    strips = max(1, -(-pairs // strip_pairs))
+    strips = 1 if pairs <= min(SINGLE_PAIRS, STRIP_PAIRS) else -(-pairs // strip_pairs)
     return StripPlan(rows, strips, strips)
 
 

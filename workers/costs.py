@@ -45,10 +45,12 @@ STRIP_BYTES = 320 * MEBIBYTE
 
 STAGE = 0.05
 """Opening arrays, and bringing a copy to the disk."""
-STAGE_BYTE = 5 * NANOSECOND
+STAGE_BYTE = 9 * NANOSECOND
 """One byte of an array, from the store to a staged copy with its digest."""
-PREPARE_VALUE = 10 * NANOSECOND
+PREPARE_VALUE = 50 * NANOSECOND
 """One value of a staged array, made ready for its distance."""
+SELECT_VALUE = 10 * NANOSECOND
+"""One value of a row that is taken from a prepared array into another."""
 
 PROCESS_BYTES = 256 * MEBIBYTE
 """Private memory of a worker that holds no data: interpreter, libraries and compiled kernels."""
@@ -151,6 +153,11 @@ def stage_seconds(size: int) -> float:
 def prepare_seconds(shape: PairShape) -> float:
     """Estimate the time in which a worker prepares both arrays."""
     return PREPARE_VALUE * shape.rows * _columns(shape)
+
+
+def select_seconds(shape: PairShape) -> float:
+    """Estimate the time in which both sides of a batch of this shape are taken from prepared arrays."""
+    return SELECT_VALUE * shape.rows * _columns(shape)
 
 
 def _columns(shape: PairShape) -> int:

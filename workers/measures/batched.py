@@ -133,7 +133,7 @@ class Batched(Measure):
         counting = options.batch_size * costs.anchor_seconds(batch)
         if self.kind is QSI:
             counting += costs.all_pairs_seconds(batch)
-        return costs.prepare_seconds(batch) + counting
+        return costs.select_seconds(batch) + counting
 
 
 BATCHED = (Batched(TSI, TsiBatchedOptions), Batched(QSI, QsiBatchedOptions))
