@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
+
+from ordsim_core import kernel_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,10 +17,7 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 Int: TypeAlias = int | np.int64
 """An integer inside a kernel: numba makes 64 bits of either."""
 
-# Compiled kernels are kept on disk only in a directory that was named for them. Numba's own choice, beside the
-# source, may not be writable, and goes stale: a kernel counts as unchanged while its own file is, whatever became
-# of the functions that it calls in other files.
-_ON_DISK = bool(os.environ.get("NUMBA_CACHE_DIR"))
+_ON_DISK = kernel_cache.enable()
 
 
 def kernel(function: Function) -> Function:

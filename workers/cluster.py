@@ -15,6 +15,7 @@ import dask
 from distributed import Client, LocalCluster, Nanny, Security
 from distributed.system import MEMORY_LIMIT
 
+from ordsim_core import kernel_cache
 from workers import cancellation, preload
 from workers.environment import PREFIX
 
@@ -44,9 +45,6 @@ service, and for the pages of staged arrays."""
 CACHE_SHARE = 4
 """One part of so many of a worker's memory is for prepared arrays of earlier shards."""
 CACHE_LIMIT = 2 * 1024**3
-
-# Read now, because Dask writes its workers' variables into this process's environment when it starts them.
-_GIVEN_NUMBA_CACHE = os.environ.get("NUMBA_CACHE_DIR")
 
 
 class WorkerNanny(Nanny):
@@ -116,7 +114,8 @@ class Cluster:
         }
         before_start = {
             **preload.PROCESS_VARIABLES,
-            "NUMBA_CACHE_DIR": _GIVEN_NUMBA_CACHE or str(state / "numba" / preload.kernels_digest()),
+            # Where nothing else can be written, the state directory can: kernels are compiled once for all workers.
+            "NUMBA_CACHE_DIR": str(kernel_cache.directory() or state / "numba"),
         }
         options = {
             "processes": True,

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import logging
-import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numba
 import zarr
 from distributed.comm.core import CommClosedError
 
-from ordsim_core import warmup
+from ordsim_core import kernel_cache, warmup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,17 +66,6 @@ def ensure_warm() -> None:
             _warm.set()
 
 
-def kernels_digest() -> str:
-    """Digest of the core's sources, to keep apart what was compiled from different ones.
-
-    numba takes a kernel for unchanged while its own file is, whatever became of the functions it calls in others.
-    """
-    digest = hashlib.sha256()
-    for source in sorted(Path(warmup.__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
 def is_warm() -> bool:
     """Whether this process has compiled its kernels."""
     return _warm.is_set()
@@ -91,11 +77,10 @@ def _one_process_compiles() -> Iterator[None]:
 
     The first compiles and the others load; together they would all compile, and write the cache at once.
     """
-    directory = os.environ.get("NUMBA_CACHE_DIR")
+    directory = kernel_cache.directory()
     if directory is None:
         yield
         return
-    Path(directory).mkdir(parents=True, exist_ok=True)
-    with (Path(directory) / "warm.lock").open("w") as file:
+    with (directory / "warm.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

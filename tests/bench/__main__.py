@@ -7,18 +7,12 @@ upon; the table says of each whether this run met it. To miss one is no error: a
 
 import os
 import sys
-import tempfile
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 if __name__ == "__main__":
     # Before numpy, scipy, scikit-learn and numba are imported: they read these then.
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    with tempfile.TemporaryDirectory(prefix="ordsim-kernels-") as kernels:
-        # One compilation for all processes of the run. A directory of this run alone: a kernel in an older one may be
-        # out of date.
-        os.environ.setdefault("NUMBA_CACHE_DIR", kernels)
-        import run
+    import run
 
-        code = run.main()
-    sys.exit(code)
+    sys.exit(run.main())

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import threadpoolctl
 
-from workers.preload import kernels_digest
+from ordsim_core import kernel_cache, warmup
 
 VERSIONED = ("ordsim", "numpy", "numba", "scipy", "scikit-learn")
 LEVELS = ("avx512f", "avx2", "avx")
@@ -31,7 +31,7 @@ def facts() -> dict[str, Any]:
         "blasThreads": max((pool["num_threads"] for pool in blas), default=0),
         "environment": {name: os.environ[name] for name in OLD_KERNELS if name in os.environ},
         "versions": {"python": platform.python_version(), **{name: version(name) for name in VERSIONED}},
-        "kernels": kernels_digest(),
+        "kernels": kernel_cache.digest_of(Path(warmup.__file__)),
         "system": platform.platform(),
     }
 

@@ -46,11 +46,9 @@ def shards_done(client: httpx2.Client, job: str) -> int:
 
 @pytest.fixture
 def own(tmp_path: Path, settings: Settings, client: httpx2.Client) -> Settings:
-    """Settings of a service of its own, with compiled kernels taken from the session's."""
+    """Settings of a service of its own."""
     root, state = tmp_path / "lab", tmp_path / "state"
     make_lab(root)
-    if (settings.state_dir / "numba").exists():
-        shutil.copytree(settings.state_dir / "numba", state / "numba")
     return settings.model_copy(update={"state_dir": state, "roots": {"lab": str(root)}, "workers": 1})
 
 
