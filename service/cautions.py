@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.results import Finished
+    from workers.measures.protocol import Outcome
     from workers.staging import StagedArray
 
 CONSTANT_COLUMNS: Mapping[str, str] = {
@@ -31,18 +32,21 @@ SMALL_DRAWS = 100
 def warnings(finished: Finished) -> list[dict[str, str]]:
     """What a reader of the scores should know, in the contract's codes."""
     found: list[tuple[str, str]] = []
-    if finished.request.ids is None:
+    if not any(finished.request.identifiers_of(name) for name in finished.staged):
         found.append(
             (
                 "no-row-ids",
                 "No row identifiers were given: that row i of x and row i of y are the same input is taken on trust.",
             )
         )
-    for name, array, staged in (("x", finished.request.x, finished.x), ("y", finished.request.y, finished.y)):
-        found += _array_warnings(name, array.distance, staged, finished.groups is not None)
+    arrays = finished.request.arrays()
+    for name, staged in finished.staged.items():
+        found += _array_warnings(name, arrays[name].distance, staged, finished.groups is not None)
     found += _precision_warnings(finished)
     found += _width_warnings(finished)
     found += _size_warnings(finished)
+    for _, outcome in finished.outcomes:
+        found += [caution for caution in outcome.cautions if caution not in found]
     return [{"code": code, "detail": detail} for code, detail in found]
 
 
@@ -52,7 +56,7 @@ def _precision_warnings(finished: Finished) -> list[tuple[str, str]]:
     weak = [
         f"{options.measure} ({options.method})"
         for options, outcome in finished.outcomes
-        if PRECISIONS.index(outcome.precision) > asked
+        if outcome.precision is not None and PRECISIONS.index(outcome.precision) > asked
     ]
     if not weak:
         return []
@@ -76,7 +80,7 @@ def _width_warnings(finished: Finished) -> list[tuple[str, str]]:
             (
                 "width-not-reached",
                 f"{options.measure} ({options.method}): the interval did not come to {asked} within "
-                f"{outcome.counts.comparisons} comparisons, the most that are made.",
+                f"{_comparisons(outcome)} comparisons, the most that are made.",
             )
         )
     return found
@@ -115,16 +119,17 @@ def _array_warnings(name: str, distance: Distance, staged: StagedArray, grouped:
 def _size_warnings(finished: Finished) -> list[tuple[str, str]]:
     """Few rows say little about other rows; few draws say little about the exact score."""
     found = []
-    if finished.x.rows < SMALL_ROWS:
+    rows = next(iter(finished.staged.values())).rows
+    if rows < SMALL_ROWS:
         found.append(
             (
                 "small-sample",
-                f"There are {finished.x.rows} rows, fewer than {SMALL_ROWS}: the score of other rows may be far off.",
+                f"There are {rows} rows, fewer than {SMALL_ROWS}: the score of other rows may be far off.",
             )
         )
     for options, outcome in finished.outcomes:
-        drawn = outcome.counts.comparisons
-        if options.method != "exact" and drawn < SMALL_DRAWS:
+        drawn = _comparisons(outcome)
+        if options.method != "exact" and drawn is not None and drawn < SMALL_DRAWS:
             found.append(
                 (
                     "small-sample",
@@ -132,3 +137,7 @@ def _size_warnings(finished: Finished) -> list[tuple[str, str]]:
                 )
             )
     return found
+
+
+def _comparisons(outcome: Outcome) -> int | None:
+    return None if outcome.counts is None else outcome.counts.comparisons

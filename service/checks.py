@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ordsim_core.distances import Distance
 from service import planning
@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.planning import Workplace
-    from service.schemas import JobRequest
+    from service.schemas import Request
     from workers.measures.protocol import PairShape
     from workers.references import ArrayDescription, Roots
-
-Name = Literal["x", "y"]
-SIDES: tuple[Name, ...] = ("x", "y")
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Checked:
     Attributes
     ----------
     arrays : mapping
-        For x and y, the shape and dtype as stored.
+        For every array by its place in the request, the shape and dtype as stored.
     shape : PairShape
         What is compared, for costs.
     """
@@ -40,48 +37,55 @@ class Checked:
     shape: PairShape
 
 
-def check(request: JobRequest, roots: Roots, place: Workplace) -> Checked:
-    """Describe both arrays, or say why they cannot be compared here.
+def check(request: Request, roots: Roots, place: Workplace) -> Checked:
+    """Describe all arrays, or say why they cannot be compared here.
 
     Raises
     ------
     ProblemError
         With a pointer into the request.
     """
-    x = _describe(request, roots, "x")
-    y = _describe(request, roots, "y")
-    if request.rows is not None:
-        _require_equal(x.shape[0], y.shape[0], "The arrays have")
-        if request.rows.stop > x.shape[0]:
-            raise ProblemError(
-                "invalid-request",
-                f"rows.stop is {request.rows.stop}, but the arrays have {x.shape[0]} rows.",
-                "request",
-                "/rows/stop",
-            )
-    rows = selected(request, "x", x.shape[0])
-    _require_equal(rows, selected(request, "y", y.shape[0]), "After the selection of rows, the arrays have")
+    found = {name: _describe(request, roots, name) for name in request.arrays()}
+    rows = _rows(request, {name: array.shape[0] for name, array in found.items()})
     _require_possible(request, rows)
     # What the metadata of labels says is checked now; reading them belongs to the job.
-    for name in SIDES:
+    for name in found:
         if (reference := request.identifiers_of(name)) is not None:
             identifiers.check_metadata(roots, reference, name, rows)
     if (reference := request.groups_of_rows()) is not None:
         groups.check_metadata(roots, reference, rows)
-    arrays = {name: {"shape": list(array.shape), "dtype": array.dtype} for name, array in (("x", x), ("y", y))}
+    arrays = {name: {"shape": list(array.shape), "dtype": array.dtype} for name, array in found.items()}
     shape = planning.shape_as_stored(request, rows, arrays)
-    planning.check_memory(shape, request.options(), place)
+    _require_calibration(request)
+    planning.check_memory(shape, request.works(), place)
     return Checked(arrays, shape)
 
 
-def selected(request: JobRequest, name: Name, stored: int) -> int:
+def _rows(request: Request, stored: Mapping[str, int]) -> int:
+    """How many rows are compared, given how many each array has."""
+    if request.rows is not None:
+        _require_equal(stored, "The arrays have")
+        most = next(iter(stored.values()))
+        if request.rows.stop > most:
+            raise ProblemError(
+                "invalid-request",
+                f"rows.stop is {request.rows.stop}, but the arrays have {most} rows.",
+                "request",
+                "/rows/stop",
+            )
+    compared = {name: selected(request, name, length) for name, length in stored.items()}
+    _require_equal(compared, "After the selection of rows, the arrays have")
+    return next(iter(compared.values()))
+
+
+def selected(request: Request, name: str, stored: int) -> int:
     """How many of an array's rows are compared."""
     rows = request.rows_of(name)
     return stored if rows is None else rows.stop - rows.start
 
 
-def _describe(request: JobRequest, roots: Roots, name: Name) -> ArrayDescription:
-    array = request.x if name == "x" else request.y
+def _describe(request: Request, roots: Roots, name: str) -> ArrayDescription:
+    array = request.arrays()[name]
     rows = array.rows.range() if array.rows else None
     reference = Reference(array.root, array.path, rows)
     found = references.describe_matrix(roots, reference, name)
@@ -90,18 +94,21 @@ def _describe(request: JobRequest, roots: Roots, name: Name) -> ArrayDescription
     return found
 
 
-def _require_equal(x: int, y: int, subject: str) -> None:
-    if x != y:
-        raise ProblemError(
-            "row-count-mismatch",
-            f"{subject} different row counts: x has {x}, y has {y}. Row i of both must be the same input; select "
-            "rows with x.rows and y.rows, or transpose an array that has its features first.",
-            "request",
-            "/y",
-        )
+def _require_equal(rows: Mapping[str, int], subject: str) -> None:
+    (first, number), *others = rows.items()
+    for name, other in others:
+        if other != number:
+            raise ProblemError(
+                "row-count-mismatch",
+                f"{subject} different row counts: {first} has {number}, {name} has {other}. Row i of all must be the "
+                f"same input; select rows with {first}.rows and {name}.rows, or transpose an array that has its "
+                "features first.",
+                "request",
+                f"/{name}",
+            )
 
 
-def _require_possible(request: JobRequest, rows: int) -> None:
+def _require_possible(request: Request, rows: int) -> None:
     """Refuse measures that need more rows, or cannot take so many."""
     for position, (measure, options) in enumerate(request.options()):
         needed = max(measure.minimum_rows, measure.rows_needed(options))
@@ -110,7 +117,7 @@ def _require_possible(request: JobRequest, rows: int) -> None:
                 "too-few-rows",
                 f"{measure.measure} ({measure.method}) needs at least {needed} rows, and there are {rows}.",
                 "request",
-                f"/measures/{position}",
+                request.pointer(position),
             )
         if measure.maximum_rows is not None and rows > measure.maximum_rows:
             raise ProblemError(
@@ -118,5 +125,30 @@ def _require_possible(request: JobRequest, rows: int) -> None:
                 f"{measure.measure} ({measure.method}) takes at most {measure.maximum_rows} rows, and there are "
                 f"{rows}: select rows, or choose another method.",
                 "request",
-                f"/measures/{position}",
+                request.pointer(position),
             )
+
+
+def _require_calibration(request: Request) -> None:
+    """Refuse calibrations that need groups, or more rows than there are."""
+    wanted = request.calibration
+    if wanted is None:
+        return
+    if wanted.scheme != "rows" and request.groups is None:
+        raise ProblemError(
+            "invalid-request",
+            f"The scheme {wanted.scheme} permutes by groups, and there are none: send groups, a label for each row.",
+            "request",
+            "/calibration/scheme",
+        )
+    if wanted.statistic_rows is not None:
+        for measure, options in request.options():
+            needed = max(measure.minimum_rows, measure.rows_needed(options))
+            if wanted.statistic_rows < needed:
+                raise ProblemError(
+                    "too-few-rows",
+                    f"{measure.measure} ({measure.method}) needs at least {needed} rows, and statistic_rows is "
+                    f"{wanted.statistic_rows}.",
+                    "request",
+                    "/calibration/statistic_rows",
+                )

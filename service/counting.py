@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from service.planning import Workplace
     from service.preparing import Prepared
     from service.records import Job
-    from service.schemas import JobRequest
+    from service.schemas import Request
     from workers.execute import Dispatcher
     from workers.measures.protocol import Measure, MeasureOptions, PairFacts, Shard
     from workers.tasks import ShardResult
@@ -37,7 +37,7 @@ class Counting:
     """One attempt at counting: run it once."""
 
     job: Job
-    request: JobRequest
+    request: Request
     ledger: Ledger
     prepared: Prepared
     place: Workplace
@@ -48,8 +48,8 @@ class Counting:
     _settled: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._measures = self.request.options()
-        self._facts = results.facts(self.request, self.prepared.x, self.prepared.y, self.prepared.groups)
+        self._measures = self.request.works()
+        self._facts = results.facts(self.request, self.prepared)
 
     async def run(self, cluster: Dispatcher, stop: asyncio.Event) -> bool:
         """Fill the ledger; False if it was stopped before it was full."""
@@ -88,11 +88,11 @@ class Counting:
 
     def _tasks(self, missing: Sequence[tuple[int, Shard]]) -> Iterator[ShardTask]:
         """Make tasks one by one, as there is room: a measure may be settled meanwhile."""
-        sides = self.request.side("x"), self.request.side("y")
+        x, y = self.prepared.sides(self.request)
         shape, budget = self._facts.shape, self.place.budget(self._facts.shape)
         memory = [measure.memory(shape, options, budget) for measure, options in self._measures]
         groups = None
-        if (labels := self.request.groups_of_rows(self.prepared.x.rows)) is not None:
+        if (labels := self.request.groups_of_rows(self.prepared.rows)) is not None:
             assert self.prepared.groups is not None  # read, because there are labels
             groups = (labels, self.prepared.groups.digest)
         for position, shard in missing:
@@ -101,10 +101,8 @@ class Counting:
                     job=self.job.id,
                     attempt=self.job.attempt,
                     position=position,
-                    x=sides[0],
-                    y=sides[1],
-                    x_staged=self.prepared.x,
-                    y_staged=self.prepared.y,
+                    x=x,
+                    y=y,
                     options=self._measures[position][1],
                     shard=shard,
                     seed=self.request.seed,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 TAG = "."
 """Stands in the tag of a measure's options, ``measure.method``, and in no field name."""
 
-LATER = frozenset({"calibration", "reuse"})
+LATER = frozenset({"reuse"})
 """Fields of the contract that this version does not take."""
 
 

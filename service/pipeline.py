@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service import artifacts, results
+from service import artifacts, finishing, results
 from service.counting import Counting
 from service.planning import Workplace
 from service.preparing import Preparation, Stopped
-from service.schemas import JobRequest
+from service.schemas import read_request
 from service.states import Phase
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from service.records import Job
     from service.store import JobStore
     from workers.cluster import Cluster
-    from workers.measures.protocol import Outcome
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Pipeline:
     timings: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.request = JobRequest.model_validate(self.job.request)
+        self.request = read_request(self.job.request)
 
     async def run(self) -> bool:
         """Bring the job to its results; False if it was stopped before."""
@@ -60,7 +59,7 @@ class Pipeline:
         except Stopped:
             return False
         digest = None if prepared.groups is None else prepared.groups.digest
-        await asyncio.to_thread(self.context.store.record_staged, self.job.id, prepared.x, prepared.y, digest)
+        await asyncio.to_thread(self.context.store.record_staged, self.job.id, prepared.arrays, digest)
         counting = time.monotonic()
         self.timings["stage"] = round(counting - begin, 3)
         await self._enter(Phase.COUNT)
@@ -92,46 +91,25 @@ class Pipeline:
         """Add up the ledger, and write artifacts and results."""
         begin = time.monotonic()
         store, job = self.context.store, self.job.id
-        facts = results.facts(self.request, prepared.x, prepared.y, prepared.groups)
-        settled = store.ledger.settled(job)
-        outcomes, unsettled = [], []
-        for position, (measure, options) in enumerate(self.request.options()):
-            total = store.ledger.total(job, position)
-            known = replace(facts, precision=total.precision or facts.precision)
-            outcome = measure.finish(total, known, options, self.request.confidence_of(options))
-            self._write_artifacts(position, outcome)
-            outcomes.append((options, outcome))
-            if measure.sequential(options) and position not in settled:
-                unsettled.append(position)
-        plan = [
-            {
-                "measure": options.measure,
-                "method": options.method,
-                "shards": entry["shards"],
-                "workerSeconds": round(entry["seconds"], 3),
-            }
-            for (options, _), entry in zip(outcomes, store.ledger.summary(job), strict=True)
-        ]
+        outcomes, unsettled = finishing.outcomes(store.ledger, job, self.request, prepared)
+        for position, (_, outcome) in enumerate(outcomes):
+            for what, values in outcome.artifacts.items():
+                name = artifacts.name(position, what)
+                artifacts.write(self.context.artifacts_directory, job, name, values)
         self.timings["finish"] = round(time.monotonic() - begin, 3)
         document = results.build(
             results.Finished(
                 job=job,
                 request=self.request,
                 arrays=self.job.arrays,
-                x=prepared.x,
-                y=prepared.y,
+                staged=prepared.arrays,
                 groups=prepared.groups,
                 outcomes=outcomes,
                 unsettled=unsettled,
-                plan=plan,
+                plan=finishing.plan(store.ledger, job, self.request),
                 timings=self.timings,
                 workers=workers,
             )
         )
         # A figure that is not finite would be no JSON: better a failed job than a document nobody can read.
         store.succeed(job, json.dumps(document, allow_nan=False))
-
-    def _write_artifacts(self, position: int, outcome: Outcome) -> None:
-        for what, values in outcome.artifacts.items():
-            name = artifacts.name(position, what)
-            artifacts.write(self.context.artifacts_directory, self.job.id, name, values)

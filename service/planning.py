@@ -11,13 +11,13 @@ from ordsim_core.distances import Distance
 from service import numerals
 from workers import costs
 from workers.errors import ProblemError
-from workers.measures.protocol import Budget, PairShape
+from workers.measures.protocol import GRID, Budget, PairShape
 from workers.staging import staged_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.schemas import JobRequest
+    from service.schemas import Request
     from workers.measures.protocol import Measure, MeasureOptions
     from workers.staging import StagedArray
 
@@ -46,38 +46,46 @@ class Workplace:
         return Budget(self.shard_seconds, max(0, beyond))
 
 
-def shape_as_stored(request: JobRequest, rows: int, arrays: Mapping[str, Mapping[str, Any]]) -> PairShape:
-    """What metadata says of the pair: `arrays` has shape and dtype of x and y as stored, `rows` are compared."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of an array: columns, and type as stored."""
+
+    columns: int
+    dtype: str
+
+
+def shape_as_stored(request: Request, rows: int, arrays: Mapping[str, Mapping[str, Any]]) -> PairShape:
+    """What metadata says: `arrays` has shape and dtype of each array as stored, `rows` are compared."""
     return _shape(
-        request,
-        rows,
-        {name: int(arrays[name]["shape"][1]) for name in ("x", "y")},
-        {name: arrays[name]["dtype"] for name in ("x", "y")},
+        request, rows, {name: Known(int(array["shape"][1]), array["dtype"]) for name, array in arrays.items()}
     )
 
 
-def shape_as_staged(request: JobRequest, x: StagedArray, y: StagedArray) -> PairShape:
-    """What staging found of the pair."""
-    return _shape(request, x.rows, {"x": x.columns, "y": y.columns}, {"x": x.dtype, "y": y.dtype})
+def shape_as_staged(request: Request, arrays: Mapping[str, StagedArray]) -> PairShape:
+    """What staging found."""
+    rows = next(iter(arrays.values())).rows
+    return _shape(request, rows, {name: Known(array.columns, array.dtype) for name, array in arrays.items()})
 
 
-def _shape(request: JobRequest, rows: int, columns: Mapping[str, int], dtypes: Mapping[str, str]) -> PairShape:
-    distances = {"x": request.x.distance, "y": request.y.distance}
-    # Of precomputed distances, the columns of the selected rows are taken.
-    width = {name: rows if distances[name] is Distance.PRECOMPUTED else columns[name] for name in columns}
-    staged = {name: staged_dtype(np.dtype(dtypes[name])) for name in dtypes}
-    return PairShape(
-        rows=rows,
-        x_columns=width["x"],
-        y_columns=width["y"],
-        x_distance=distances["x"],
-        y_distance=distances["y"],
-        x_itemsize=staged["x"].itemsize,
-        y_itemsize=staged["y"].itemsize,
-        x_float=staged["x"].kind == "f",
-        y_float=staged["y"].kind == "f",
-        precision=request.precision,
-    )
+def _shape(request: Request, rows: int, arrays: Mapping[str, Known]) -> PairShape:
+    """Of several arrays on one side, the costliest of each property."""
+    all_arrays = request.arrays()
+    found: dict[str, Any] = {"rows": rows, "precision": request.precision}
+    for side, names in zip(("x", "y"), request.names(), strict=True):
+        distances = [all_arrays[name].distance for name in names]
+        staged = [staged_dtype(np.dtype(arrays[name].dtype)) for name in names]
+        # Of precomputed distances, the columns of the selected rows are taken.
+        columns = [
+            rows if distance is Distance.PRECOMPUTED else arrays[name].columns
+            for name, distance in zip(names, distances, strict=True)
+        ]
+        found |= {
+            f"{side}_columns": max(columns),
+            f"{side}_distance": distances[0],
+            f"{side}_itemsize": max(dtype.itemsize for dtype in staged),
+            f"{side}_float": all(dtype.kind == "f" for dtype in staged),
+        }
+    return PairShape(**found)
 
 
 def check_memory(shape: PairShape, measures: Sequence[tuple[Measure, MeasureOptions]], place: Workplace) -> None:
@@ -99,7 +107,7 @@ def check_memory(shape: PairShape, measures: Sequence[tuple[Measure, MeasureOpti
                 "compare fewer rows, choose another method, or let the operator give the workers more memory "
                 "(ORDSIM_WORKER_MEMORY; fewer workers leave more to each).",
                 "request",
-                f"/measures/{position}",
+                "/calibration" if measure.needs == GRID else f"/measures/{position}",
             )
 
 
@@ -110,11 +118,11 @@ def worker_bytes(shape: PairShape, measure: Measure, options: MeasureOptions, pl
 
 
 def plan(
-    request: JobRequest, shape: PairShape, arrays: Mapping[str, Mapping[str, Any]], place: Workplace
+    request: Request, shape: PairShape, arrays: Mapping[str, Mapping[str, Any]], place: Workplace
 ) -> dict[str, Any]:
     """Build the answer to "what would this cost": the contract's plan document."""
     read, staged = _bytes(request, shape, arrays)
-    measures = [_measure(shape, measure, options, place, read) for measure, options in request.options()]
+    measures = [_measure(shape, measure, options, place, read) for measure, options in request.works()]
     once = costs.stage_seconds(staged) + costs.prepare_seconds(shape)
     return {
         "seconds": round(once + sum(measure["seconds"] for measure in measures), 3),
@@ -147,12 +155,14 @@ def _measure(
     }
 
 
-def _bytes(request: JobRequest, shape: PairShape, arrays: Mapping[str, Mapping[str, Any]]) -> tuple[int, int]:
+def _bytes(request: Request, shape: PairShape, arrays: Mapping[str, Mapping[str, Any]]) -> tuple[int, int]:
     """Bytes of the wanted values as stored, and as staged; an array that is compared with itself counts once."""
-    sides = {request.side("x").reference: "x", request.side("y").reference: "y"}
+    different = {request.side(name).reference: name for name in arrays}
     read = staged = 0
-    for name in sides.values():
-        columns, itemsize = (shape.x_columns, shape.x_itemsize) if name == "x" else (shape.y_columns, shape.y_itemsize)
-        read += shape.rows * columns * np.dtype(arrays[name]["dtype"]).itemsize
-        staged += shape.rows * columns * itemsize
+    for name in different.values():
+        dtype = np.dtype(arrays[name]["dtype"])
+        precomputed = request.arrays()[name].distance is Distance.PRECOMPUTED
+        columns = shape.rows if precomputed else int(arrays[name]["shape"][1])
+        read += shape.rows * columns * dtype.itemsize
+        staged += shape.rows * columns * staged_dtype(dtype).itemsize
     return read, staged

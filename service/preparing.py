@@ -11,6 +11,7 @@ from workers import execute
 from workers.errors import ProblemError
 from workers.inspection import GroupsTask, SymmetryTask, check_symmetry, read_groups
 from workers.references import RowRange
+from workers.subjects import StagedSide
 from workers.tasks import IdentifiersTask, StageTask, check_rows, stage_side
 
 if TYPE_CHECKING:
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from service.records import Job
-    from service.schemas import JobRequest
+    from service.schemas import Request
     from workers.groups import Groups
     from workers.staging import StagedArray
-    from workers.tasks import Name
 
 TaskType = TypeVar("TaskType", bound=execute.Task)
 Result = TypeVar("Result")
@@ -35,9 +35,21 @@ class Stopped(Exception):  # noqa: N818 - a request that was granted, not an err
 class Prepared:
     """What is known of a job's data before anything is counted."""
 
-    x: StagedArray
-    y: StagedArray
+    arrays: Mapping[str, StagedArray]
     groups: Groups | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows are compared."""
+        return next(iter(self.arrays.values())).rows
+
+    def sides(self, request: Request) -> tuple[tuple[StagedSide, ...], tuple[StagedSide, ...]]:
+        """All arrays of x and all of y, as tasks name them."""
+        x, y = request.names()
+        x_sides, y_sides = (
+            tuple(StagedSide(name, request.side(name), self.arrays[name]) for name in names) for names in (x, y)
+        )
+        return x_sides, y_sides
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,7 @@ class Preparation:
     """One attempt at preparing a job's data, on the workers."""
 
     job: Job
-    request: JobRequest
+    request: Request
     cluster: execute.Dispatcher
     stop: asyncio.Event
 
@@ -60,17 +72,16 @@ class Preparation:
             If the job was stopped before all was done.
         """
         job, attempt = self.job.id, self.job.attempt
-        names: tuple[Name, Name] = ("x", "y")
+        names = self.request.arrays()
         tasks = [StageTask(job, attempt, name, self.request.side(name)) for name in names]
-        staged = {task.name: array for task, array in await self._on_workers(stage_side, tasks, "stage")}
-        earlier = {"x": self.job.x_staged, "y": self.job.y_staged}
-        for name in names:
-            if (known := earlier[name]) is not None:
-                _require_unchanged(name, known["fingerprint"], staged[name].fingerprint)
-        rows = staged["x"].rows
+        found = {task.name: array for task, array in await self._on_workers(stage_side, tasks, "stage")}
+        staged = {name: found[name] for name in names}
+        for name, earlier in (self.job.staged or {}).items():
+            _require_unchanged(name, earlier["fingerprint"], staged[name].fingerprint)
+        rows = next(iter(staged.values())).rows
         await self.check_identifiers(rows)
         await self.check_symmetry(staged)
-        return Prepared(staged["x"], staged["y"], await self.read_groups(rows))
+        return Prepared(staged, await self.read_groups(rows))
 
     async def _on_workers(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], step: str
@@ -100,14 +111,14 @@ class Preparation:
         task = IdentifiersTask(self.job.id, self.job.attempt, x, y)
         await self._on_workers(check_rows, [task], "identifiers")
 
-    async def check_symmetry(self, staged: Mapping[Name, StagedArray]) -> None:
+    async def check_symmetry(self, staged: Mapping[str, StagedArray]) -> None:
         """See that precomputed distances are those of unordered pairs, where a measure needs that."""
         needing = [measure for measure, _ in self.request.options() if measure.needs_symmetry]
         if not needing:
             return
         first = f"{needing[0].measure} ({needing[0].method})"
         tasks = [
-            SymmetryTask(self.job.id, self.job.attempt, name, side, array, first)
+            SymmetryTask(self.job.id, self.job.attempt, StagedSide(name, side, array), first)
             for name, array in staged.items()
             if (side := self.request.side(name)).distance is Distance.PRECOMPUTED
         ]

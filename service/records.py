@@ -75,8 +75,7 @@ class Job:
     started: str | None
     finished: str | None
     updated: str
-    x_staged: dict[str, Any] | None
-    y_staged: dict[str, Any] | None
+    staged: dict[str, Any] | None
     groups_digest: str | None
     exception: dict[str, Any] | None
     progress: Progress
@@ -88,7 +87,7 @@ class Job:
 
 
 COLUMNS = """number, job, process, status, phase, attempt, recoveries, cancel_requested, label, tags, request, arrays,
-    request_id, created, started, finished, updated, x_staged, y_staged, groups_digest, exception"""
+    request_id, created, started, finished, updated, staged, groups_digest, exception"""
 """Everything but the results, which may be long."""
 
 
@@ -118,8 +117,7 @@ def _job(row: sqlite3.Row, progress: Progress) -> Job:
         started=row["started"],
         finished=row["finished"],
         updated=row["updated"],
-        x_staged=_parsed(row["x_staged"]),
-        y_staged=_parsed(row["y_staged"]),
+        staged=_parsed(row["staged"]),
         groups_digest=row["groups_digest"],
         exception=_parsed(row["exception"]),
         progress=progress,

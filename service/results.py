@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass, fields
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic.alias_generators import to_camel
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from ordsim_core.counts import AgreementCounts
     from ordsim_core.intervals import Interval
-    from service.schemas import JobRequest
+    from service.preparing import Prepared
+    from service.schemas import Request
     from workers.groups import Groups
     from workers.measures.protocol import MeasureOptions, Outcome
     from workers.staging import StagedArray
@@ -36,10 +37,9 @@ class Finished:
     """
 
     job: str
-    request: JobRequest
+    request: Request
     arrays: Mapping[str, Any]
-    x: StagedArray
-    y: StagedArray
+    staged: Mapping[str, StagedArray]
     groups: Groups | None
     outcomes: Sequence[tuple[MeasureOptions, Outcome]]
     unsettled: Sequence[int]
@@ -48,17 +48,18 @@ class Finished:
     workers: int
 
 
-def facts(request: JobRequest, x: StagedArray, y: StagedArray, groups: Groups | None) -> PairFacts:
+def facts(request: Request, prepared: Prepared) -> PairFacts:
     """What measures may know of the data.
 
     Shards say with which precision they ordered distances; what stands here is for shards of earlier versions.
     """
     exact = all(
-        array.distance == "euclidean" and staged.exactness == "integer"
-        for array, staged in ((request.x, x), (request.y, y))
+        request.arrays()[name].distance == "euclidean" and staged.exactness == "integer"
+        for name, staged in prepared.arrays.items()
     )
     precision = EXACT if exact else FLOAT64
-    return PairFacts(planning.shape_as_staged(request, x, y), precision, None if groups is None else groups.codes)
+    groups = None if prepared.groups is None else prepared.groups.codes
+    return PairFacts(planning.shape_as_staged(request, prepared.arrays), precision, groups)
 
 
 def build(finished: Finished) -> dict[str, Any]:
@@ -68,9 +69,9 @@ def build(finished: Finished) -> dict[str, Any]:
         "jobID": finished.job,
         "process": request.process,
         "inputs": {
-            "x": _input("x", finished),
-            "y": _input("y", finished),
-            "n": finished.x.rows,
+            "x": describe("x", finished),
+            "y": describe("y", finished),
+            "n": finished.staged["x"].rows,
             "rowsDropped": {"x": 0, "y": 0},
             "columnsDropped": {"x": 0, "y": 0},
             "groups": None if finished.groups is None else {"count": finished.groups.count},
@@ -90,9 +91,9 @@ def build(finished: Finished) -> dict[str, Any]:
     }
 
 
-def _input(name: Literal["x", "y"], finished: Finished) -> dict[str, Any]:
-    array = finished.request.x if name == "x" else finished.request.y
-    staged = finished.x if name == "x" else finished.y
+def describe(name: str, finished: Finished) -> dict[str, Any]:
+    """Describe one array as it was compared."""
+    array, staged = finished.request.arrays()[name], finished.staged[name]
     rows = finished.request.rows_of(name)
     return {
         "root": array.root,
@@ -107,7 +108,7 @@ def _input(name: Literal["x", "y"], finished: Finished) -> dict[str, Any]:
     }
 
 
-def _result(position: int, request: JobRequest, options: MeasureOptions, outcome: Outcome) -> dict[str, Any]:
+def _result(position: int, request: Request, options: MeasureOptions, outcome: Outcome) -> dict[str, Any]:
     found: dict[str, Any] = {
         "measure": options.measure,
         "method": options.method,
@@ -117,13 +118,23 @@ def _result(position: int, request: JobRequest, options: MeasureOptions, outcome
     }
     if outcome.reason is not None:
         found["reason"] = outcome.reason
-    found["counts"] = _counts(outcome.counts, outcome.population)
-    if outcome.counts.comparisons:
-        found["baseline"] = outcome.counts.baseline
-        found["attainableMaximum"] = outcome.counts.attainable_maximum
-    paths = {name: outcome.paths.get(name, 0) for name in PATHS}
-    found["precision"] = {"used": outcome.precision, "paths": paths}
+    if outcome.naive_deficit is not None:
+        found["naiveDeficit"] = outcome.naive_deficit
+    if outcome.counts is not None and outcome.population is not None:
+        found["counts"] = _counts(outcome.counts, outcome.population)
+        if outcome.counts.comparisons:
+            found["baseline"] = outcome.counts.baseline
+            found["attainableMaximum"] = outcome.counts.attainable_maximum
+    if outcome.precision is not None:
+        paths = {name: outcome.paths.get(name, 0) for name in PATHS}
+        found["precision"] = {"used": outcome.precision, "paths": paths}
     found["intervals"] = _intervals(outcome)
+    if outcome.resolution is not None:
+        found["resolution"] = outcome.resolution
+    if outcome.figures:
+        found["figures"] = dict(outcome.figures)
+    if outcome.calibration is not None:
+        found["calibration"] = dict(outcome.calibration)
     found["artifacts"] = [artifacts.name(position, what) for what in outcome.artifacts]
     return found
 
@@ -154,7 +165,7 @@ def _interval(interval: Interval) -> dict[str, Any]:
     }
 
 
-def _spec(request: JobRequest, options: MeasureOptions) -> dict[str, Any]:
+def _spec(request: Request, options: MeasureOptions) -> dict[str, Any]:
     """Every option, those that were not sent and those that follow from others included."""
     found = {**options.model_dump(mode="json", exclude_none=True), "confidence": request.confidence_of(options)}
     if getattr(options, "samples", 0) is None and getattr(options, "width", None) is None:

@@ -4,124 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
-from functools import reduce
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    JsonValue,
-    StringConstraints,
-    Tag,
-    create_model,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from ordsim_core.distances import Distance, Precision
-from service.explaining import TAG
-from workers.measures import registry
-from workers.measures.protocol import MeasureOptions
+from service.entries import DEFAULT_METHODS, MeasureEntry
+from service.fields import (
+    LARGEST_CONFIDENCE,
+    MEASURES_LIMIT,
+    SEED_LIMIT,
+    Array,
+    Closed,
+    Identifiers,
+    Named,
+    Rows,
+    TagKey,
+    TagValue,
+)
+from workers.measures import permuted, registry
+from workers.measures.calibration import Calibration
 from workers.references import Reference, RowRange
-from workers.tasks import Side
+from workers.subjects import Side
 
 if TYPE_CHECKING:
-    from workers.measures.protocol import Measure
+    from collections.abc import Mapping
+
+    from workers.measures.protocol import Measure, MeasureOptions
+
+__all__ = ["DEFAULT_METHODS", "MEASURES_LIMIT", "SEED_LIMIT", "Array", "JobRequest", "Rows"]
 
 DEFAULT_CONFIDENCE = 0.99
-DEFAULT_METHODS = {"tsi": "exact"}
-"""The method of a measure that was sent without one."""
-
-MEASURES_LIMIT = 32
-SEED_LIMIT = 2**63
-ROW_LIMIT = 2**53
-LARGEST_CONFIDENCE = 1 - 2**-53
-"""The largest float below 1: an interval at confidence 1 would be no interval."""
-
-
-class Closed(BaseModel):
-    """Base of the request's models: a field that nobody knows is a mistake, and no field is guessed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Rows(Closed):
-    """Rows start <= r < stop."""
-
-    start: int = Field(ge=0, lt=ROW_LIMIT, strict=True)
-    stop: int = Field(ge=1, le=ROW_LIMIT, strict=True)
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.stop <= self.start:
-            raise ValueError(f"stop must be larger than start, but {self.stop} is not larger than {self.start}")
-        return self
-
-    def range(self) -> RowRange:
-        """The same in the workers' form."""
-        return RowRange(self.start, self.stop)
-
-
-class Named(Closed):
-    """An array: the name of a root that the operator configured, and a path below it."""
-
-    root: str = Field(max_length=64, examples=["lab"])
-    path: str = Field(max_length=1024, examples=["minilm/layer6"])
-
-
-class Array(Named):
-    """An array of one embedding per row, and how distance is measured in it."""
-
-    distance: Distance = Distance.EUCLIDEAN
-    rows: Rows | None = None
-
-
-class Identifiers(Closed):
-    """One-dimensional arrays of row identifiers, integers or strings, one for each row of x and of y."""
-
-    x: Named
-    y: Named
-
-
-def _options(measure: Measure) -> Any:
-    """A measure's options as the service takes them: with the default method, where there is one."""
-    options: Any = measure.options
-    if DEFAULT_METHODS.get(measure.measure) == measure.method:
-        literal: Any = Literal[measure.method]
-        options = create_model(
-            options.__name__, __base__=options, __doc__=options.__doc__, method=(literal, measure.method)
-        )
-    return Annotated[options, Tag(_tag(measure.measure, measure.method))]
-
-
-def _tag(measure: object, method: object) -> str:
-    return f"{measure}{TAG}{method}"
-
-
-def _discriminate(sent: Any) -> str | None:
-    """Name the options that an entry of ``measures`` is to be read as."""
-    if isinstance(sent, MeasureOptions):
-        return _tag(sent.measure, sent.method)
-    if not isinstance(sent, dict) or "measure" not in sent:
-        return None
-    measure = sent["measure"]
-    default = DEFAULT_METHODS.get(measure) if isinstance(measure, str) else None
-    return _tag(measure, sent.get("method", default))
-
-
-if TYPE_CHECKING:
-    MeasureEntry = MeasureOptions
-else:
-    # Made from the registry: a measure that is added there can be asked for here.
-    MeasureEntry = Annotated[
-        reduce(operator.or_, [_options(measure) for measure in registry.all_measures()]),
-        Discriminator(_discriminate),
-    ]
-
-TagKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
-TagValue = Annotated[str, StringConstraints(max_length=256)]
 
 EXAMPLE: dict[str, JsonValue] = {
     "process": "compare",
@@ -136,27 +49,21 @@ EXAMPLE: dict[str, JsonValue] = {
 }
 
 
-class JobRequest(Closed):
-    """Compare two arrays of embeddings of the same inputs, row by row."""
+class Request(Closed):
+    """What the requests of all processes have in common."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+    process: str
 
-    process: Literal["compare"]
-    x: Array
-    y: Array
-    measures: list[MeasureEntry] = Field(min_length=1, max_length=MEASURES_LIMIT)
     rows: Rows | None = Field(
         default=None,
-        description="The same rows of both arrays, which must have equal row counts. Rows of one array go into its "
+        description="The same rows of all arrays, which must have equal row counts. Rows of one array go into its "
         "own reference; not both at once.",
     )
-    ids: Identifiers | None = Field(default=None, description="Row identifiers, to show that rows belong together.")
     groups: Named | None = Field(
         default=None,
         description="A one-dimensional array of labels, integers or strings, that say which rows belong together: one "
         "for each stored row, or, where rows are selected in a reference, one for each compared row.",
     )
-    align: Literal["check"] = Field(default="check", description="With ids: they must be equal, in order.")
     on_non_finite: Literal["error"] = "error"
     missing_chunks: Literal["error", "fill"] = Field(
         default="error", description="What to do about chunks that are not stored: refuse, or take the fill value."
@@ -174,15 +81,45 @@ class JobRequest(Closed):
         allow_inf_nan=False,
         description="Of every interval. A measure with delta has 1 - delta where this is not sent.",
     )
+    calibration: Calibration | None = Field(
+        default=None, description="Also compare every score with those of permuted rows."
+    )
     seed: int = Field(default=0, ge=0, lt=SEED_LIMIT, strict=True)
     label: str | None = Field(default=None, max_length=256)
     tags: dict[TagKey, TagValue] = Field(default_factory=dict, max_length=32)
 
     @model_validator(mode="after")
     def _rows_once(self) -> Self:
-        if self.rows is not None and (self.x.rows is not None or self.y.rows is not None):
+        if self.rows is not None and any(array.rows is not None for array in self.arrays().values()):
             raise ValueError("rows stand at the top or in a reference, not in both")
         return self
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays by their place in the request, e.g. "x" or "x/layers/0"."""
+        raise NotImplementedError
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the arrays that stand for x, and of those that stand for y."""
+        raise NotImplementedError
+
+    def options(self) -> list[tuple[Measure, MeasureOptions]]:
+        """What the results will have an entry for."""
+        raise NotImplementedError
+
+    def pointer(self, position: int) -> str:
+        """Where in the request the measure stands that has this place in `options`."""
+        return f"/measures/{position}"
+
+    def works(self) -> list[tuple[Measure, MeasureOptions]]:
+        """Everything that is cut into shards: the entries of the results, and after them their calibrations."""
+        found = self.options()
+        if self.calibration is None:
+            return found
+        return found + [(permuted.PERMUTED, self._permuted(options)) for _, options in found]
+
+    def _permuted(self, options: MeasureOptions) -> MeasureOptions:
+        assert self.calibration is not None
+        return permuted.PermutedOptions(inner=options, calibration=self.calibration)
 
     def as_sent(self) -> dict[str, Any]:
         """Return the request as JSON values, without the defaults: what was not sent has a meaning of its own."""
@@ -193,13 +130,13 @@ class JobRequest(Closed):
         canonical = json.dumps(self.as_sent(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def rows_of(self, name: Literal["x", "y"]) -> Rows | None:
+    def rows_of(self, name: str) -> Rows | None:
         """The rows of one array that are compared, wherever the request says so; None for all."""
-        return (self.x if name == "x" else self.y).rows or self.rows
+        return self.arrays()[name].rows or self.rows
 
-    def side(self, name: Literal["x", "y"]) -> Side:
-        """One array in the workers' form; rows at the top are rows of both references."""
-        array = self.x if name == "x" else self.y
+    def side(self, name: str) -> Side:
+        """One array in the workers' form; rows at the top are rows of all references."""
+        array = self.arrays()[name]
         rows = self.rows_of(name)
         wanted = rows.range() if rows else None
         # Distances between the selected rows stand in the columns of the same numbers.
@@ -211,13 +148,9 @@ class JobRequest(Closed):
             precision=Precision(self.precision),
         )
 
-    def identifiers_of(self, name: Literal["x", "y"]) -> Reference | None:
+    def identifiers_of(self, name: str) -> Reference | None:  # noqa: ARG002
         """Where the identifiers of one array's compared rows are; None if the request has none."""
-        if self.ids is None:
-            return None
-        named = self.ids.x if name == "x" else self.ids.y
-        rows = self.rows_of(name)
-        return Reference(named.root, named.path, rows.range() if rows else None)
+        return None
 
     def groups_of_rows(self, compared: int | None = None) -> Reference | None:
         """Where the labels of the compared rows are; None if the request has none.
@@ -232,6 +165,42 @@ class JobRequest(Closed):
             rows = RowRange(0, compared)
         return Reference(self.groups.root, self.groups.path, rows)
 
+    def confidence_of(self, options: MeasureOptions) -> float:
+        """Confidence of a measure's intervals: as sent, else by its delta, else the default."""
+        delta = getattr(options, "delta", None)
+        if "confidence" in self.model_fields_set or delta is None:
+            return self.confidence
+        return min(1 - float(delta), LARGEST_CONFIDENCE)
+
+
+class JobRequest(Request):
+    """Compare two arrays of embeddings of the same inputs, row by row."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    process: Literal["compare"]
+    x: Array
+    y: Array
+    measures: list[MeasureEntry] = Field(min_length=1, max_length=MEASURES_LIMIT)
+    ids: Identifiers | None = Field(default=None, description="Row identifiers, to show that rows belong together.")
+    align: Literal["check"] = Field(default="check", description="With ids: they must be equal, in order.")
+
+    def arrays(self) -> dict[str, Array]:
+        """X and y."""
+        return {"x": self.x, "y": self.y}
+
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """X and y."""
+        return ("x",), ("y",)
+
+    def identifiers_of(self, name: str) -> Reference | None:
+        """Where the identifiers of one array's compared rows are; None if the request has none."""
+        if self.ids is None:
+            return None
+        named = self.ids.x if name == "x" else self.ids.y
+        rows = self.rows_of(name)
+        return Reference(named.root, named.path, rows.range() if rows else None)
+
     def options(self) -> list[tuple[Measure, MeasureOptions]]:
         """Each entry of ``measures`` with its measure, in the class that workers can import."""
         found = []
@@ -240,9 +209,7 @@ class JobRequest(Closed):
             found.append((measure, measure.options.model_validate(entry.model_dump())))
         return found
 
-    def confidence_of(self, options: MeasureOptions) -> float:
-        """Confidence of a measure's intervals: as sent, else by its delta, else the default."""
-        delta = getattr(options, "delta", None)
-        if "confidence" in self.model_fields_set or delta is None:
-            return self.confidence
-        return min(1 - float(delta), LARGEST_CONFIDENCE)
+
+def read_request(document: Mapping[str, Any]) -> Request:
+    """Read a request that was accepted, as `Request.as_sent` wrote it."""
+    return JobRequest.model_validate(document)

@@ -274,13 +274,13 @@ class JobStore:
             transactions.update(connection, job, {"phase": phase}, self._now())
             transactions.append(connection, job, "phase", {"phase": phase}, self._now())
 
-    def record_staged(self, job: str, x: StagedArray, y: StagedArray, groups_digest: str | None = None) -> None:
+    def record_staged(self, job: str, arrays: Mapping[str, StagedArray], groups_digest: str | None = None) -> None:
         """Note what was staged, the first time; a later attempt must find the same."""
-        staged = {"x_staged": json.dumps(asdict(x)), "y_staged": json.dumps(asdict(y))}
-        columns = {**staged, "groups_digest": groups_digest}
+        staged = json.dumps({name: asdict(array) for name, array in arrays.items()})
+        columns = {"staged": staged, "groups_digest": groups_digest}
         with self._database.write() as connection:
             transactions.require_running(connection, job)
-            if transactions.fetch(connection, job).x_staged is None:
+            if transactions.fetch(connection, job).staged is None:
                 transactions.update(connection, job, columns, self._now())
 
 

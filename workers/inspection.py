@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from workers import cancellation, groups
 from workers.environment import from_environment
 from workers.errors import ProblemError
+from workers.subjects import LoadedSide, Side, StagedSide, stored_row
 from workers.symmetry import find_asymmetry
-from workers.tasks import Name, Side, load, stored_row
 
 if TYPE_CHECKING:
     from workers.groups import Groups
     from workers.references import Reference
-    from workers.staging import StagedArray
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +34,13 @@ class SymmetryTask:
 
     job: str
     attempt: int
-    name: Name
-    side: Side
-    staged: StagedArray
+    array: StagedSide
     measure: str
+
+    @property
+    def name(self) -> str:
+        """Of the array, in the request."""
+        return self.array.name
 
 
 def read_groups(task: GroupsTask) -> Groups:
@@ -68,15 +70,16 @@ def check_symmetry(task: SymmetryTask) -> None:
     """
     log.info("checking symmetry", extra={"job": task.job, "attempt": task.attempt, "array": task.name})
     checkpoint = cancellation.checkpoint(task.job, task.attempt)
-    values = load(task.name, task.side, task.staged, checkpoint)
+    values = LoadedSide(task.array, checkpoint).values()
     found = find_asymmetry(values, checkpoint)
     if found is None:
         return
     i, j = found
-    row, column = stored_row(task.side, i), stored_row(task.side, j)
+    side: Side = task.array.side
+    row, column = stored_row(side, i), stored_row(side, j)
     raise ProblemError(
         "asymmetric-distance",
-        f"Array {task.side.reference.shown(task.name)} is not symmetric: entry ({row}, {column}) is {values[i, j]}, "
+        f"Array {side.reference.shown(task.name)} is not symmetric: entry ({row}, {column}) is {values[i, j]}, "
         f"entry ({column}, {row}) is {values[j, i]}. {task.measure} compares unordered pairs of rows: make the array "
         "symmetric, e.g. (d + d.T) / 2, or use TSI, whose distances are those from an anchor.",
     )

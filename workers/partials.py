@@ -43,6 +43,9 @@ class Partial:
         writes the whole of it into the ledger: a measure that has one must cut few shards, or have few rows.
     tally : mapping of str to int
         Further integers that add up: `PATHS`, `UNCERTIFIED`.
+    moments : mapping of str to ndarray of float64
+        Sums that are rounded: they add up in the order of the shards. Whoever has them cuts shards from shape and
+        options alone, so that the same numbers are added whatever the cluster; and few shards, as with sums.
     precision : str or None
         With which distances were ordered, one of `PRECISIONS`; of a total, the weakest. Set by the task that counts.
     """
@@ -52,6 +55,7 @@ class Partial:
     sums: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     tally: Mapping[str, int] = field(default_factory=dict)
     precision: str | None = None
+    moments: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __add__(self, other: Partial) -> Partial:
         return Partial.total((self, other))
@@ -96,10 +100,12 @@ class Partial:
             "sums": list(self.sums),
             "tally": {name: str(number) for name, number in self.tally.items()},
             "precision": self.precision,
+            "moments": list(self.moments),
         }
         arrays = {f"{name}@{start}": piece for name, starts in self.pieces.items() for start, piece in starts.items()}
         # No name of a piece is without its separator.
         arrays |= {f"sum{place}": summand for place, summand in enumerate(self.sums.values())}
+        arrays |= {f"moment{place}": summand for place, summand in enumerate(self.moments.values())}
         buffer = io.BytesIO()
         np.savez(buffer, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)  # type: ignore[arg-type]
         return buffer.getvalue()
@@ -111,13 +117,14 @@ class Partial:
         with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes())
             sums = {name: archive[f"sum{place}"] for place, name in enumerate(header.get("sums", ()))}
+            moments = {name: archive[f"moment{place}"] for place, name in enumerate(header.get("moments", ()))}
             for key in archive.files:
                 name, separator, start = key.rpartition("@")
                 if separator:
                     pieces.setdefault(name, {})[int(start)] = archive[key]
         counts = AgreementCounts(*(int(count) for count in header["counts"]))
         tally = {name: int(number) for name, number in header.get("tally", {}).items()}
-        return cls(counts, pieces, sums, tally, header.get("precision"))
+        return cls(counts, pieces, sums, tally, header.get("precision"), moments)
 
 
 class Accumulator:
@@ -129,6 +136,7 @@ class Accumulator:
         self._sums: dict[str, NDArray[np.int64]] = {}
         self._tally: Counter[str] = Counter()
         self._precision: str | None = None
+        self._moments: dict[str, NDArray[np.float64]] = {}
 
     def add(self, partial: Partial) -> None:
         """Add one more; OverflowError and ValueError as `Partial.total`."""
@@ -140,6 +148,8 @@ class Accumulator:
         for name, number in partial.tally.items():
             self._tally[name] += number
         self._precision = weaker(self._precision, partial.precision)
+        for name, moment in partial.moments.items():
+            _add_rounded(self._moments, name, moment)
 
     def total(self) -> Partial:
         """Give the sum so far: to be read before the next is added, which may change what it holds."""
@@ -149,24 +159,37 @@ class Accumulator:
             {name: self._sums[name] for name in sorted(self._sums)},
             {name: self._tally[name] for name in sorted(self._tally)},
             self._precision,
+            {name: self._moments[name] for name in sorted(self._moments)},
         )
 
 
 def _add(sums: dict[str, NDArray[np.int64]], name: str, summand: NDArray[np.int64]) -> None:
-    """Add to a sum that this module made, so that no argument is changed."""
-    if summand.dtype != np.int64:
-        raise ValueError(f"the sum {name!r} is of {summand.dtype}, and must be of int64")
-    if name not in sums:
-        sums[name] = summand.copy()
+    total = _begun(sums, name, summand, np.int64)
+    if total is None:
         return
-    total = sums[name]
-    if total.shape != summand.shape:
-        raise ValueError(f"the sums {name!r} of two shards have shapes {total.shape} and {summand.shape}")
     before = total >= 0
     total += summand  # numpy wraps without a word
     same_sign = before == (summand >= 0)
     if (same_sign & ((total >= 0) != before)).any():
         raise OverflowError(f"the sum {name!r} does not fit into 64 bits")
+
+
+def _add_rounded(moments: dict[str, NDArray[np.float64]], name: str, summand: NDArray[np.float64]) -> None:
+    total = _begun(moments, name, summand, np.float64)
+    if total is not None:
+        total += summand
+
+
+def _begun(sums: dict[str, NDArray[Any]], name: str, summand: NDArray[Any], dtype: type) -> NDArray[Any] | None:
+    """Give the sum to add to, which this module made, so that no argument is changed; None if this is the first."""
+    if summand.dtype != dtype:
+        raise ValueError(f"the sum {name!r} is of {summand.dtype}, and must be of {np.dtype(dtype)}")
+    if name not in sums:
+        sums[name] = summand.copy()
+        return None
+    if sums[name].shape != summand.shape:
+        raise ValueError(f"the sums {name!r} of two shards have shapes {sums[name].shape} and {summand.shape}")
+    return sums[name]
 
 
 def weaker(one: str | None, other: str | None) -> str | None:

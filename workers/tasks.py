@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from distributed import get_worker
 
-from ordsim_core import spaces
-from ordsim_core.distances import Distance, Precision
-from ordsim_core.errors import DataError, RangeTooWideError, ZeroVectorError
-from workers import cancellation, costs, groups, identifiers, staging
+from ordsim_core.distances import Distance
+from workers import cancellation, costs, identifiers
 from workers.environment import from_environment
 from workers.errors import ProblemError
 from workers.measures import registry
@@ -20,28 +18,14 @@ from workers.measures.protocol import Pair
 from workers.partials import weaker
 from workers.preload import ensure_warm
 from workers.spaces import space_cache
+from workers.subjects import Side, StagedSide, stage, subject
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ordsim_core.spaces import Space
-    from workers.measures.protocol import Checkpoint, MeasureOptions, Shard
+    from workers.measures.protocol import MeasureOptions, Shard
     from workers.references import Reference
     from workers.staging import StagedArray
 
 log = logging.getLogger(__name__)
-
-Name = Literal["x", "y"]
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One array of a comparison: where it is, with which rows, how distance is measured in it, and how precisely."""
-
-    reference: Reference
-    distance: Distance
-    missing_chunks: Literal["error", "fill"]
-    precision: Precision = Precision.EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +34,7 @@ class StageTask:
 
     job: str
     attempt: int
-    name: Name
+    name: str
     side: Side
 
 
@@ -66,18 +50,17 @@ class IdentifiersTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardTask:
-    """Count one shard of the measure at `position` in the request.
+    """Count one shard of the measure at `position` among those of the job.
 
-    It takes `memory_bytes` beyond the spaces. `groups` are where their labels are, and the digest they had.
+    `x` and `y` are one array each where two are compared. It takes `memory_bytes` beyond the spaces. `groups` are
+    where their labels are, and the digest they had.
     """
 
     job: str
     attempt: int
     position: int
-    x: Side
-    y: Side
-    x_staged: StagedArray
-    y_staged: StagedArray
+    x: tuple[StagedSide, ...]
+    y: tuple[StagedSide, ...]
     options: MeasureOptions
     shard: Shard
     seed: int
@@ -106,7 +89,7 @@ def stage_side(task: StageTask) -> StagedArray:
     """
     logger = logging.LoggerAdapter(log, {"job": task.job, "attempt": task.attempt, "array": task.name})
     logger.info("staging")
-    staged = _stage(task.name, task.side, cancellation.checkpoint(task.job, task.attempt))
+    staged = stage(task.name, task.side, cancellation.checkpoint(task.job, task.attempt))
     if task.side.distance is Distance.PRECOMPUTED:
         require_square(task.side.reference, task.name, staged.rows, staged.columns)
     logger.info("staged")
@@ -156,21 +139,18 @@ def count_shard(task: ShardTask) -> ShardResult:
     checkpoint = cancellation.checkpoint(task.job, task.attempt)
     checkpoint()
     ensure_warm()
-    pair = Pair(
-        _space("x", task.x, task.x_staged, checkpoint),
-        _space("y", task.y, task.y_staged, checkpoint),
-        None if task.groups is None else groups.read_again(*task.groups).codes,
-    )
-    _make_room(task.memory_bytes)
     measure = registry.find(task.options.measure, task.options.method)
-    partial = measure.partial(pair, task.shard, task.options, task.seed, checkpoint)
-    partial = replace(partial, precision=weaker(pair.x.precision.value, pair.y.precision.value))
+    found = subject(measure.needs, task.x, task.y, task.groups, checkpoint)
+    _make_room(task.memory_bytes)
+    partial = measure.partial(found, task.shard, task.options, task.seed, checkpoint)
+    if isinstance(found, Pair):
+        partial = replace(partial, precision=weaker(found.x.precision.value, found.y.precision.value))
     seconds = time.perf_counter() - started
     logger.info("counted", extra={"seconds": seconds})
     return ShardResult(partial.to_bytes(), seconds, _worker_address())
 
 
-def require_square(reference: Reference, name: Name, rows: int, columns: int) -> None:
+def require_square(reference: Reference, name: str, rows: int, columns: int) -> None:
     """Refuse precomputed distances that are not between the same rows in both directions."""
     if rows != columns:
         raise ProblemError(
@@ -187,76 +167,6 @@ def _make_room(shard_bytes: int) -> None:
     limit = from_environment().worker_memory
     if limit is not None:
         space_cache().make_room(max(0, limit - costs.PROCESS_BYTES - shard_bytes))
-
-
-def _space(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> Space:
-    """Return the prepared array from this process's cache, or prepare it."""
-
-    def prepare() -> Space:
-        values = load(name, side, staged, checkpoint)
-        try:
-            return spaces.prepare(values, side.distance, side.precision, checkpoint)
-        except DataError as error:
-            raise _problem(error, name, side) from error
-
-    return space_cache().get((staged.fingerprint, side.distance, side.precision), prepare)
-
-
-def load(name: Name, side: Side, staged: StagedArray, checkpoint: Checkpoint) -> NDArray[Any]:
-    """Map the staged array; stage it first when this node does not have it."""
-    directory = from_environment().staging_directory
-    try:
-        return staging.load(directory, staged)
-    except FileNotFoundError:
-        here = _stage(name, side, checkpoint)
-    if here.fingerprint != staged.fingerprint:
-        raise ProblemError(
-            "corrupt-data",
-            f"Array {side.reference.shown(name)} changed while the job was running: another worker read different "
-            "values from it. Let writing finish, then submit the job again.",
-        )
-    return staging.load(directory, here)
-
-
-def _stage(name: Name, side: Side, checkpoint: Checkpoint) -> StagedArray:
-    environment = from_environment()
-    return staging.stage(
-        environment.known_roots(),
-        side.reference,
-        environment.staging_directory,
-        name,
-        side.missing_chunks,
-        checkpoint,
-    )
-
-
-def _problem(error: DataError, name: Name, side: Side) -> ProblemError:
-    """Say in the contract's words, and in the row numbers of the stored array, what `prepare` refused.
-
-    Values that are not finite, or not representable, were refused when the array was staged.
-    """
-    shown = side.reference.shown(name)
-    if isinstance(error, ZeroVectorError):
-        what = "constant, a zero vector less its mean" if side.distance is Distance.CORRELATION else "a zero vector"
-        return ProblemError(
-            "zero-vector",
-            f"Row {stored_row(side, error.row)} of array {shown} is {what}, which has no direction: "
-            "use the euclidean distance, or leave the row out.",
-        )
-    if isinstance(error, RangeTooWideError):
-        place = "" if error.row is None else f" in row {stored_row(side, error.row)}"
-        return ProblemError(
-            "over-limit",
-            f"The values of array {shown}{place} span {error.binades} powers of two, more than distances in "
-            f"float64 can hold ({error.limit}): rescale columns, or set negligible values to zero.",
-        )
-    raise error
-
-
-def stored_row(side: Side, row: int) -> int:
-    """Turn a row of the staged copy into the row of the stored array."""
-    rows = side.reference.rows
-    return row if rows is None else rows.start + row
 
 
 def _worker_address() -> str:

@@ -62,7 +62,7 @@ def measure(options: Options) -> Iterator[Figure]:
             shape = PairShape(rows, columns, columns, precision=precision.value)
             options_of_measure = TsiExactOptions(measure="tsi", method="exact")
             shard = TsiExact().memory(shape, options_of_measure, Budget(0.5, 0))
-            bound = costs.PROCESS_BYTES + costs.pair_bytes(shape) + shard
+            bound = costs.PROCESS_BYTES + costs.pair_bytes(shape) + max(shard, costs.preparing_bytes(shape))
             peak = _watch("triplets", arrays, precision)
             measured = {"peak": peak.most / MEBIBYTE, "bound": bound / MEBIBYTE}
             case = f"{arrays.case}, {precision.value}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STAGED = StagedArray("file", 8, 3, "float32", "sha256:00", "float", 0, 0, 8)
-PREPARED = Prepared(STAGED, STAGED)
+PREPARED = Prepared({"x": STAGED, "y": STAGED})
 PLACE = Workplace(0.5, 2**30)
 
 

@@ -75,7 +75,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, list[Any], Any]]:
 
 async def test_shards_in_flight_follow_the_workers(context: JobContext, calls: list[Any]) -> None:
     threads = {"first": 1}
-    assert not await attempt(context, threads)._count(Prepared(STAGED, STAGED))
+    assert not await attempt(context, threads)._count(Prepared({"x": STAGED, "y": STAGED}))
     ((function, _, limit),) = calls
     assert function is count_shard
     assert limit() == IN_FLIGHT
@@ -119,4 +119,4 @@ async def test_symmetry_is_checked_where_distances_are_given_and_a_measure_needs
         await replace(job, request=needing).check_symmetry(staged)  # type: ignore[arg-type]
     ((function, (task,), _),) = calls
     assert function is check_symmetry
-    assert (task.name, task.side.distance, task.measure) == ("x", "precomputed", "qsi (sampled)")
+    assert (task.name, task.array.side.distance, task.measure) == ("x", "precomputed", "qsi (sampled)")

@@ -12,6 +12,7 @@ from ordsim_core.counts import AgreementCounts
 from ordsim_core.intervals import Interval
 from ordsim_core.jackknife import JackknifeInterval
 from service import cautions, findings, results
+from service.preparing import Prepared
 from service.results import Finished
 from service.schemas import JobRequest
 from tests.service.conftest import request
@@ -35,8 +36,7 @@ def finished(outcome: Outcome, measure: dict[str, Any] | None = None, **fields: 
         job="a",
         request=asked,
         arrays={name: {"shape": [80, 3], "dtype": "float32"} for name in "xy"},
-        x=STAGED,
-        y=STAGED,
+        staged={"x": STAGED, "y": STAGED},
         groups=None,
         outcomes=[(options, outcome)],
         unsettled=[],
@@ -133,7 +133,7 @@ def test_a_weaker_precision_than_was_asked_for_is_a_warning(asked: str, used: st
 
 def test_repeated_rows_are_a_warning_unless_groups_say_which() -> None:
     job = finished(OUTCOME)
-    repeated = replace(job, x=replace(STAGED, distinct_rows=40))
+    repeated = replace(job, staged={"x": replace(STAGED, distinct_rows=40), "y": STAGED})
     assert "repeated-rows" not in codes(job)
     assert "repeated-rows" in codes(repeated)
     grouped = replace(repeated, groups=Groups(np.zeros(80, np.int64), 1, "digest"))
@@ -145,7 +145,8 @@ def test_repeated_rows_are_a_warning_unless_groups_say_which() -> None:
 def test_constant_columns_mean_nothing_among_distances(distance: str, warned: bool) -> None:
     job = finished(OUTCOME)
     array = job.request.x.model_copy(update={"distance": distance})
-    constant = replace(job, x=replace(STAGED, constant_columns=2), request=job.request.model_copy(update={"x": array}))
+    staged = {"x": replace(STAGED, constant_columns=2), "y": STAGED}
+    constant = replace(job, staged=staged, request=job.request.model_copy(update={"x": array}))
     assert ("constant-columns" in codes(constant)) == warned
 
 
@@ -159,8 +160,8 @@ def test_few_draws_are_a_warning_and_few_comparisons_in_all_are_none() -> None:
 def test_facts_of_earlier_versions_claim_no_more_than_is_known() -> None:
     asked = JobRequest.model_validate(request())
     whole = replace(STAGED, exactness="integer")
-    assert results.facts(asked, whole, whole, None).precision == "exact"
-    assert results.facts(asked, whole, STAGED, None).precision == "float64"
+    assert results.facts(asked, Prepared({"x": whole, "y": whole})).precision == "exact"
+    assert results.facts(asked, Prepared({"x": whole, "y": STAGED})).precision == "float64"
 
 
 def test_options_without_numbers_of_draws_have_a_spec() -> None:

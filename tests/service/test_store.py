@@ -118,7 +118,7 @@ def test_nothing_is_written_to_a_final_job(store: JobStore, final: JobStatus) ->
     record, events = store.get("a"), store.events("a")
     for write in (
         lambda: store.enter("a", Phase.COUNT),
-        lambda: store.record_staged("a", STAGED, STAGED),
+        lambda: store.record_staged("a", {"x": STAGED}),
         lambda: store.ledger.plan("a", [SHARDS]),
     ):
         with pytest.raises(IllegalTransitionError):
@@ -303,9 +303,9 @@ def test_comparisons_beyond_64_bits_add_up(store: JobStore) -> None:
 
 def test_what_was_staged_is_kept_from_the_first_time(store: JobStore) -> None:
     bring(store, "a", JobStatus.RUNNING)
-    store.record_staged("a", STAGED, STAGED)
-    store.record_staged("a", replace(STAGED, fingerprint="sha256:11"), STAGED)
-    staged = store.get("a").x_staged
+    store.record_staged("a", {"x": STAGED, "y": STAGED})
+    store.record_staged("a", {"x": replace(STAGED, fingerprint="sha256:11"), "y": STAGED})
+    staged = (store.get("a").staged or {})["x"]
     assert staged is not None
     assert StagedArray(**staged) == STAGED
 

@@ -20,8 +20,9 @@ from workers.errors import ProblemError
 from workers.groups import number
 from workers.inspection import GroupsTask, SymmetryTask, check_symmetry, read_groups
 from workers.references import Reference, RowRange
+from workers.subjects import Side, StagedSide
 from workers.symmetry import find_asymmetry
-from workers.tasks import Side, StageTask, stage_side
+from workers.tasks import StageTask, stage_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,7 +175,7 @@ def test_asymmetric_distances_are_told_in_stored_rows(worker: Lab, rows: RowRang
     worker.write("odd", values)
     for path in ("even", "odd"):
         side = Side(Reference("lab", path, rows, rows), Distance.PRECOMPUTED, "error")
-        task = SymmetryTask("job", 1, "y", side, stage_side(StageTask("job", 1, "y", side)), "qsi (exact)")
+        task = SymmetryTask("job", 1, StagedSide("y", side, stage_side(StageTask("job", 1, "y", side))), "qsi (exact)")
         if path == "even":
             check_symmetry(task)
             continue

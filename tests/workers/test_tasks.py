@@ -31,11 +31,11 @@ from workers.measures.tsi_exact import TsiExactOptions
 from workers.partials import Partial
 from workers.preload import ensure_warm
 from workers.references import Reference, Root, RowRange
+from workers.subjects import Side, StagedSide
 from workers.tasks import (
     IdentifiersTask,
     ShardResult,
     ShardTask,
-    Side,
     StageTask,
     check_rows,
     count_shard,
@@ -90,7 +90,12 @@ def shard_tasks(staged: dict[str, Any], options: MeasureOptions, seconds: float,
     """All shards of one measure, in an order of no meaning."""
     shards = registry.find(options.measure, options.method).shards(SHAPE, options, Budget(seconds, 2**30))
     random.Random(3).shuffle(shards)
-    return [ShardTask(job, 1, 0, side("x"), side("y"), staged["x"], staged["y"], options, shard, 5) for shard in shards]
+    x, y = one_side("x", side("x"), staged["x"]), one_side("y", side("y"), staged["y"])
+    return [ShardTask(job, 1, 0, x, y, options, shard, 5) for shard in shards]
+
+
+def one_side(name: str, side: Side, staged: Any) -> tuple[StagedSide]:
+    return (StagedSide(name, side, staged),)
 
 
 def total(results: Iterable[ShardResult]) -> Partial:
@@ -177,7 +182,8 @@ def test_what_the_core_refuses_is_told_in_stored_rows(
     write(data, "bad", values)
     bad = side("bad", distance, rows)
     staged = stage_side(StageTask("job", 1, "y", bad))
-    task = ShardTask("job", 1, 0, side("x"), bad, stage("x"), staged, OPTIONS[1], FIRST, 0)
+    x, y = one_side("x", side("x"), stage("x")), one_side("y", bad, staged)
+    task = ShardTask("job", 1, 0, x, y, OPTIONS[1], FIRST, 0)
     with pytest.raises(ProblemError) as caught:
         count_shard(task)
     assert (caught.value.slug, caught.value.origin) == (slug, "data")
@@ -192,7 +198,8 @@ def test_preparing_a_large_array_can_be_cancelled(
     square = RowRange(0, 6) if distance is Distance.PRECOMPUTED else None
     cancelled = replace(side("x", distance, square), reference=Reference("lab", "x", square, square))
     staged = stage_side(StageTask(f"large {distance}", 1, "x", cancelled))
-    task = ShardTask(f"large {distance}", 1, 0, cancelled, cancelled, staged, staged, OPTIONS[1], FIRST, 0)
+    both = one_side("x", cancelled, staged)
+    task = ShardTask(f"large {distance}", 1, 0, both, both, OPTIONS[1], FIRST, 0)
     blocks = lattice.blocks
 
     def cancelling(*arguments: Any) -> Any:
@@ -222,9 +229,10 @@ def test_a_partial_says_with_which_distances_it_was_counted(
     sides = {"x": side("fractions", distance), "y": side("y")}
     sides = {name: replace(one, precision=precision) for name, one in sides.items()}
     staged: dict[str, Any] = {name: stage_side(StageTask("job", 1, name, one)) for name, one in sides.items()}  # type: ignore[arg-type]
-    task = ShardTask("job", 1, 0, sides["x"], sides["y"], staged["x"], staged["y"], OPTIONS[1], FIRST, 0)
+    x, y = (one_side(name, sides[name], staged[name]) for name in ("x", "y"))
+    task = ShardTask("job", 1, 0, x, y, OPTIONS[1], FIRST, 0)
     assert Partial.from_bytes(count_shard(task).blob).precision == used
-    exact = replace(task, x=sides["y"], x_staged=staged["y"])
+    exact = replace(task, x=y)
     assert Partial.from_bytes(count_shard(exact).blob).precision == "exact"
 
 
@@ -235,7 +243,8 @@ def test_spaces_of_other_jobs_make_room_for_a_shard(worker_process: Path, monkey
     count_shard(task)
     kept = spaces.space_cache()
     pair = kept.held_bytes
-    other = replace(task, x=side("x", Distance.COSINE), y=side("x", Distance.DOT), y_staged=staged["x"])
+    cosine, dot = (one_side("x", side("x", distance), staged["x"]) for distance in (Distance.COSINE, Distance.DOT))
+    other = replace(task, x=cosine, y=dot)
     count_shard(other)
     assert kept.held_bytes > pair  # there is room for four
     count_shard(replace(task, memory_bytes=2**20))

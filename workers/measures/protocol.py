@@ -8,9 +8,9 @@ what the total means (`finish`).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -25,11 +25,24 @@ if TYPE_CHECKING:
     from ordsim_core.spaces import Space
     from workers.partials import Partial
 
+Kept = TypeVar("Kept")
+
 Checkpoint = Callable[[], None]
 """Called between tiles of work, about every tenth of a second; raises when the job was cancelled."""
 
 EXACT, FLOAT64, FLOAT32 = "exact", "float64", "float32"
 """Precisions as the contract names them, the strongest first."""
+
+SPACES, VALUES, GRID = "spaces", "values", "grid"
+"""What a measure is given: prepared spaces (`Pair`), the arrays as they are stored (`Values`), or lists of arrays
+(`Grid`)."""
+
+
+class Memo(Protocol):
+    """Keeps what was computed once for a pair of arrays."""
+
+    def __call__(self, name: str, compute: Callable[[], Kept]) -> Kept:
+        """Return what `compute` gave when it was first asked for under this name."""
 
 
 class MeasureOptions(BaseModel):
@@ -110,6 +123,70 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Values:
+    """Two arrays as they were staged, over the same rows, for measures that do not order distances.
+
+    Attributes
+    ----------
+    x, y : ndarray, shape (N, D)
+        Mapped from files, read-only, C-contiguous, of any real type; widen them block by block.
+    x_distance, y_distance : Distance
+        As asked for; of measures that have no use for it, ignored.
+    groups : ndarray of int64, shape (N,), or None
+    memo : callable
+        ``memo(name, compute)`` gives what `compute()` returned first in this process for these two arrays: for what
+        every shard needs of the whole, such as column means. It must be a pure function of the arrays.
+    """
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    x_distance: Distance
+    y_distance: Distance
+    groups: NDArray[np.int64] | None
+    memo: Memo
+
+    @property
+    def shape(self) -> PairShape:
+        """Rows, columns and distances."""
+        return PairShape(len(self.x), self.x.shape[1], self.y.shape[1], self.x_distance, self.y_distance)
+
+
+class Operand(Protocol):
+    """One array of a `Grid`, prepared or mapped when it is asked for."""
+
+    @property
+    def distance(self) -> Distance:
+        """How distance is measured in it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of its values."""
+
+    @property
+    def columns(self) -> int:
+        """D, the number of columns."""
+
+    def space(self) -> Space:
+        """Prepare it for its distance."""
+
+    def values(self) -> NDArray[Any]:
+        """Map it as it was staged, shape (N, D)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All arrays of x and of y, over the same rows: each of x is compared with each of y.
+
+    `shape` has the most columns that any array of a side has, and the distance of the first.
+    """
+
+    x: Sequence[Operand]
+    y: Sequence[Operand]
+    shape: PairShape
+    groups: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Shard:
     """A piece of work: positions start <= p < stop of whatever the measure walks over.
 
@@ -153,8 +230,10 @@ class Outcome:
 
     Attributes
     ----------
-    precision : str
-        With which distances were ordered, usually `PairFacts.precision`.
+    counts, population : AgreementCounts and int, or None
+        What was counted, and how many comparisons there are; None of measures that count nothing.
+    precision : str or None
+        With which distances were ordered, usually `PairFacts.precision`; None if none were.
     intervals : mapping of str to Interval or NoInterval
         By kind: sampling, hoeffding, population, jackknife, arithmetic. Of an interval with more fields than
         `ordsim_core.intervals.Interval` has, all are shown, integers as decimal strings.
@@ -164,25 +243,85 @@ class Outcome:
         How many elements took which path to their order, see `partials.paths`.
     uncertified : int or None
         Comparisons whose order is in doubt, shown with the arithmetic interval.
+    naive_deficit : float or None
+        1 - score, where the deficit was found by better means: what would have been lost.
+    resolution : Resolution or None
+        What the deficit can be trusted for.
+    figures : mapping of str to JSON values
+        What is known of this measure alone, such as bandwidths and ranks, by names as the contract writes them.
+    cautions : sequence of (str, str)
+        What a reader should be warned of: code and detail.
+    calibration : mapping of str to JSON values, or None
+        How the score stands against permutations, by names as the contract writes them.
     """
 
     score: float | None
     deficit: float | None
-    counts: AgreementCounts
-    population: int
-    precision: str
-    intervals: Mapping[str, Interval | NoInterval]
+    counts: AgreementCounts | None = None
+    population: int | None = None
+    precision: str | None = None
+    intervals: Mapping[str, Interval | NoInterval] = field(default_factory=dict)
     artifacts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     reason: str | None = None
     paths: Mapping[str, int] = field(default_factory=dict)
     uncertified: int | None = None
+    naive_deficit: float | None = None
+    resolution: Any = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    cautions: Sequence[tuple[str, str]] = ()
+    calibration: Mapping[str, Any] | None = None
+
+
+class NullStatistic(Protocol):
+    """A measure as permutations need it: what each array gives once, and what one permutation adds.
+
+    ``statistic(fixed(x), permuted(permutable(y), rows))`` is the statistic of x and ``y[rows]``: the more alike, the
+    larger.
+
+    Attributes
+    ----------
+    unit : int or None
+        Of how many comparisons the statistic counts those that agree; None if it is a score itself.
+    about : mapping of str to JSON values
+        What is computed, by names as the contract writes them.
+    fixed_bytes, permutable_bytes : int
+        Private memory of what one array gives, preparing it included.
+    once_seconds, permuted_seconds, statistic_seconds : float
+        Estimates for one array of each kind together, for one permutation of one array, and for one statistic.
+    """
+
+    unit: int | None
+    about: Mapping[str, Any]
+    fixed_bytes: int
+    permutable_bytes: int
+    once_seconds: float
+    permuted_seconds: float
+    statistic_seconds: float
+
+    def fixed(self, x: Operand, checkpoint: Checkpoint) -> Any:
+        """What is needed of x; raises `UndefinedStatistic`."""
+
+    def permutable(self, y: Operand, checkpoint: Checkpoint) -> Any:
+        """What is needed of y for any order of its rows; raises `UndefinedStatistic`."""
+
+    def permuted(self, permutable: Any, rows: NDArray[np.int64]) -> Any:
+        """What is needed of ``y[rows]``; `rows` need not be a permutation."""
+
+    def statistic(self, fixed: Any, permuted: Any) -> float:
+        """Compute the statistic: an int where it is a count."""
+
+
+class UndefinedStatistic(Exception):  # noqa: N818 - a property of the data, not an error
+    """The statistic does not exist for this array; the message says why."""
 
 
 class Measure(Protocol):
     """One measure under one method, e.g. TSI exact. Instances are stateless; classes inherit from this one.
 
-    `minimum_rows` and `maximum_rows` (None: no limit of its own) are checked when a job is submitted. A measure that
-    `needs_symmetry` is refused precomputed distances that differ between (i, j) and (j, i).
+    `needs` says what `partial` is given: `SPACES`, `VALUES` or `GRID`. `minimum_rows` and `maximum_rows` (None: no
+    limit of its own) are checked when a job is submitted. A measure that `needs_symmetry` is refused precomputed
+    distances that differ between (i, j) and (j, i). Its `null` takes up to `permuted_rows`. The `default` is what a
+    request means that says no method; `chosen_by` is the field that says it, where that is another than the method.
     """
 
     measure: str
@@ -192,6 +331,10 @@ class Measure(Protocol):
     maximum_rows: int | None
     options: type[MeasureOptions]
     needs_symmetry: bool = False
+    needs: str = SPACES
+    permuted_rows: int | None = None
+    default: bool = False
+    chosen_by: str = "method"
 
     def rows_needed(self, options: Any) -> int:  # noqa: ARG002
         """Rows that these options need, where that is more than `minimum_rows`."""
@@ -221,8 +364,15 @@ class Measure(Protocol):
         """
 
     @abstractmethod
-    def partial(self, pair: Pair, shard: Shard, options: Any, seed: int, checkpoint: Checkpoint) -> Partial:
-        """Compute what one shard contributes: a pure function of the data, the shard and the seed."""
+    def partial(self, pair: Any, shard: Shard, options: Any, seed: int, checkpoint: Checkpoint) -> Partial:
+        """Compute what one shard contributes: a pure function of the data, the shard and the seed.
+
+        `pair` : Pair, Values or Grid, as the measure `needs`.
+        """
+
+    def null(self, shape: PairShape, options: Any, seed: int) -> NullStatistic | None:  # noqa: ARG002
+        """Give the statistic that permutations of rows are compared by; None if there is none for these options."""
+        return None
 
     def sequential(self, options: Any) -> bool:  # noqa: ARG002
         """Whether these options ask to stop as soon as `enough` says so."""

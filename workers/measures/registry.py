@@ -17,14 +17,19 @@ if TYPE_CHECKING:
 _MEASURES: list[Measure] = [TsiExact(), *SAMPLED, *UNITS, TsiAnchors(), *BATCHED, QsiExact()]
 
 
-def register(measure: Measure) -> None:
+_UNLISTED: list[Measure] = []
+"""Work that has the form of a measure and is no entry of a request."""
+
+
+def register(measure: Measure, *, listed: bool = True) -> None:
     """Add a measure, in place of the one of its name and method if there is one.
 
     To be called when the module that defines its options is imported: a worker imports that module when it is sent a
     shard, and finds the measure then. The service must import it before `service.schemas`.
     """
-    _MEASURES[:] = [known for known in _MEASURES if (known.measure, known.method) != (measure.measure, measure.method)]
-    _MEASURES.append(measure)
+    known = _MEASURES if listed else _UNLISTED
+    known[:] = [one for one in known if (one.measure, one.method) != (measure.measure, measure.method)]
+    known.append(measure)
 
 
 def all_measures() -> tuple[Measure, ...]:
@@ -40,7 +45,7 @@ def find(measure: str, method: str) -> Measure:
     LookupError
         If there is none; requests were validated long before.
     """
-    for candidate in _MEASURES:
+    for candidate in (*_MEASURES, *_UNLISTED):
         if (candidate.measure, candidate.method) == (measure, method):
             return candidate
     known = ", ".join(f"{candidate.measure} {candidate.method}" for candidate in _MEASURES)

@@ -53,6 +53,7 @@ class TsiExact(Measure):
 
     measure = "tsi"
     method = "exact"
+    default = True
     title = "Triplet Similarity Index over all triplets"
     minimum_rows = 3
     maximum_rows: int | None = concordance.ELEMENTS_LIMIT

@@ -1,0 +1,68 @@
+"""From the ledger of a job to what its measures found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from service import results
+
+if TYPE_CHECKING:
+    from service.ledger import Ledger
+    from service.preparing import Prepared
+    from service.schemas import Request
+    from workers.measures.protocol import MeasureOptions, Outcome
+
+
+def outcomes(
+    ledger: Ledger, job: str, request: Request, prepared: Prepared
+) -> tuple[list[tuple[MeasureOptions, Outcome]], list[int]]:
+    """Add up what each measure of a finished job counted.
+
+    Returns
+    -------
+    outcomes : list of (options, outcome)
+        In the order of the results, calibrations put to the scores that they are of.
+    unsettled : list of int
+        Positions of those that were to stop at a width and did not reach it.
+    """
+    facts = results.facts(request, prepared)
+    settled = ledger.settled(job)
+    found: list[tuple[MeasureOptions, Outcome]] = []
+    unsettled = []
+    entries = request.options()
+    for position, (measure, options) in enumerate(request.works()):
+        total = ledger.total(job, position)
+        known = replace(facts, precision=total.precision or facts.precision)
+        outcome = measure.finish(total, known, options, request.confidence_of(options))
+        if position >= len(entries):
+            place = position - len(entries)
+            found[place] = (found[place][0], _calibrated(found[place][1], outcome))
+            continue
+        found.append((options, outcome))
+        if measure.sequential(options) and position not in settled:
+            unsettled.append(position)
+    return found, unsettled
+
+
+def plan(ledger: Ledger, job: str, request: Request) -> list[dict[str, Any]]:
+    """Say how the work was cut up, and how long workers took for it."""
+    return [
+        {
+            "measure": options.measure,
+            "method": options.method,
+            "shards": entry["shards"],
+            "workerSeconds": round(entry["seconds"], 3),
+        }
+        for (_, options), entry in zip(request.works(), ledger.summary(job), strict=True)
+    ]
+
+
+def _calibrated(outcome: Outcome, calibration: Outcome) -> Outcome:
+    """Put a calibration to the score that it is of."""
+    return replace(
+        outcome,
+        calibration=calibration.calibration,
+        artifacts={**outcome.artifacts, **calibration.artifacts},
+        cautions=(*outcome.cautions, *calibration.cautions),
+    )

@@ -1,0 +1,256 @@
+"""Statistics of permuted rows: what the scores of a job are calibrated with.
+
+Position 0 of the walk is the identity, whose statistic is the observed one: it is computed as all others are, on the
+same rows and the same sampling design, or the p-value would mean nothing. Positions 1, 2, ... are the permutations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import SerializeAsAny
+
+from ordsim_core.calibration import schemes, stopping, values
+from ordsim_core.calibration.aggregates import Kind as AggregateKind
+from ordsim_core.calibration.aggregates import aggregate
+from ordsim_core.calibration.errors import UndefinedPermutationError
+from workers import operands
+from workers.errors import ProblemError
+from workers.measures import cutting, grids, registry
+from workers.measures.calibration import Calibration
+from workers.measures.grids import Basis
+from workers.measures.protocol import GRID, Measure, MeasureOptions, PairShape, Shard, UndefinedStatistic
+from workers.partials import Partial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ordsim_core.calibration.schemes import Scheme
+    from workers.measures.protocol import Budget, Checkpoint, Grid, NullStatistic, Operand, Outcome, PairFacts
+
+STATISTICS = "statistics"
+REASON = "reason"
+"""Why a shard has no statistics."""
+ENUMERATED = "enumerated"
+"""Tally of shards that went through all permutations there are, instead of drawing some."""
+
+SETUP_SHARE = 4
+"""A shard permutes for so many times as long as it takes to get ready, which every shard does anew."""
+EARLY_PERMUTATIONS = 32
+"""Permutations of a shard where enough exceedances end the walk."""
+
+
+class PermutedOptions(MeasureOptions):
+    """What is permuted, and how often.
+
+    Attributes
+    ----------
+    inner : MeasureOptions
+        The measure whose scores are calibrated.
+    calibration : Calibration or None
+        None for the observed statistics alone.
+    layers : (int, int)
+        Number of arrays of x and of y.
+    aggregate : str
+        Which summary of all their scores is set against the null.
+    """
+
+    measure: Literal["permuted"] = "permuted"
+    method: Literal["permuted"] = "permuted"
+    inner: SerializeAsAny[MeasureOptions]
+    calibration: Calibration | None
+    layers: tuple[int, int] = (1, 1)
+    aggregate: AggregateKind = "max"
+
+    @property
+    def permutations(self) -> int:
+        """How many are asked for."""
+        return 0 if self.calibration is None else self.calibration.permutations
+
+
+class Permuted(Measure):
+    """The statistics of a measure under permutations of rows, between all arrays of x and all of y."""
+
+    measure = "permuted"
+    method = "permuted"
+    title = "Statistics of permuted rows"
+    minimum_rows = 2
+    maximum_rows: int | None = None
+    options: type[MeasureOptions] = PermutedOptions
+    needs = GRID
+
+    def comparisons(self, shape: PairShape, options: PermutedOptions) -> int:
+        """As many as the measure makes, for each permutation and each pair of arrays."""
+        return (options.permutations + 1) * setting(shape, options, 0).comparisons
+
+    def seconds(self, shape: PairShape, options: PermutedOptions) -> float:
+        """What all permutations take, and what the shards take to get ready."""
+        found = setting(shape, options, 0)
+        permuting = (options.permutations + 1) * found.each_seconds
+        return permuting + found.once_seconds * max(1.0, permuting / (SETUP_SHARE * found.once_seconds))
+
+    def memory(self, shape: PairShape, options: PermutedOptions, budget: Budget) -> int:  # noqa: ARG002
+        """What is kept of all arrays of x, and of one of y."""
+        return setting(shape, options, 0).bytes
+
+    def shards(self, shape: PairShape, options: PermutedOptions, budget: Budget) -> list[Shard]:
+        """Cut the permutations up."""
+        found = setting(shape, options, 0)
+        seconds = EARLY_PERMUTATIONS * found.each_seconds
+        if not self.sequential(options):
+            seconds = max(budget.seconds, SETUP_SHARE * found.once_seconds)
+        return cutting.shards(options.permutations + 1, found.each_seconds, seconds, found.comparisons)
+
+    def sequential(self, options: PermutedOptions) -> bool:
+        """Whether enough exceedances end the walk."""
+        return options.calibration is not None and options.calibration.early_stop is not None
+
+    def partial(self, pair: Grid, shard: Shard, options: PermutedOptions, seed: int, checkpoint: Checkpoint) -> Partial:
+        """Compute the statistics of a range of permutations, shape (permutations, arrays of x, arrays of y)."""
+        found = setting(pair.shape, options, seed)
+        grid = operands.subset(pair, found.rows, seed)
+        if options.calibration is None:
+            orders, flipped, enumerated = [np.arange(found.rows)], False, False
+        else:
+            scheme = _scheme(options.calibration, found.rows, grid)
+            orders = _orders(scheme, options.permutations, shard, seed)
+            # What cannot be permuted in y is permuted in x.
+            flipped, enumerated = scheme.side == "x", scheme.has_at_most(options.permutations)
+        x, y = (grid.y, grid.x) if flipped else (grid.x, grid.y)
+        try:
+            statistics = _statistics(found.statistic, x, y, orders, checkpoint)
+        except UndefinedStatistic as error:
+            return Partial(pieces={REASON: {shard.start: np.array([str(error)])}})
+        if flipped:
+            statistics = statistics.swapaxes(1, 2)
+        return Partial(pieces={STATISTICS: {shard.start: statistics}}, tally={ENUMERATED: int(enumerated)})
+
+    def enough(self, total: Partial, pair: PairFacts, options: PermutedOptions, confidence: float) -> bool:  # noqa: ARG002
+        """Whether so many permutations reach the observed statistic as were said to suffice."""
+        if REASON in total.pieces:
+            return True
+        assert options.calibration is not None
+        assert options.calibration.early_stop is not None  # it is sequential
+        if total.tally[ENUMERATED]:
+            return False
+        found, _ = aggregate(options.aggregate, total.vector(STATISTICS))
+        reached = values.reaches(found[0], found[1:])
+        return stopping.stops_after(reached, options.calibration.early_stop.exceedances) is not None
+
+    def finish(self, total: Partial, pair: PairFacts, options: PermutedOptions, confidence: float) -> Outcome:
+        """Set the observed statistics against their nulls."""
+        found = setting(pair.shape, options, 0)
+        if REASON in total.pieces:
+            return grids.undefined(str(total.vector(REASON)[0]))
+        return grids.conclude(
+            total.vector(STATISTICS),
+            Basis(found.statistic, found.rows, pair.shape.rows),
+            options.calibration,
+            options.aggregate,
+            enumerated=bool(total.tally[ENUMERATED]),
+            confidence=confidence,
+        )
+
+
+PERMUTED = Permuted()
+registry.register(PERMUTED, listed=False)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is computed for every permutation, and what that takes.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that take part: all, or as many as are drawn.
+    statistic : NullStatistic
+    comparisons : int
+        Of all pairs of arrays, for one permutation: what progress counts.
+    once_seconds, each_seconds : float
+        To get ready, and for one permutation.
+    bytes : int
+        Private memory.
+    """
+
+    rows: int
+    statistic: NullStatistic
+    comparisons: int
+    once_seconds: float
+    each_seconds: float
+    bytes: int
+
+
+def setting(shape: PairShape, options: PermutedOptions, seed: int) -> Setting:
+    """Work out what is computed: from shape and options alone, so that it is the same everywhere.
+
+    Raises
+    ------
+    ProblemError
+        invalid-request if the measure has no statistic for permutations.
+    """
+    measure = registry.find(options.inner.measure, options.inner.method)
+    wanted = None if options.calibration is None else options.calibration.statistic_rows
+    limits = [limit for limit in (shape.rows, wanted, measure.permuted_rows) if limit is not None]
+    rows = min(limits)
+    small = replace(shape, rows=rows)
+    statistic = measure.null(small, options.inner, seed)
+    if statistic is None:
+        raise ProblemError(
+            "invalid-request",
+            f"{measure.measure} ({measure.method}) cannot be calibrated: leave calibration out, or choose another "
+            "method.",
+            "request",
+        )
+    x, y = options.layers
+    return Setting(
+        rows,
+        statistic,
+        x * y * (statistic.unit or rows * (rows - 1) // 2),
+        max(x, y) * statistic.once_seconds,
+        y * statistic.permuted_seconds + x * y * statistic.statistic_seconds,
+        x * statistic.fixed_bytes + statistic.permutable_bytes,
+    )
+
+
+def _scheme(calibration: Calibration, rows: int, grid: Grid) -> Scheme:
+    """Choose the permutations; undefined-permutation if there are none."""
+    constant: schemes.Side | None = None
+    if calibration.scheme == "between-groups" and grid.groups is not None:
+        for side, arrays in (("y", grid.y), ("x", grid.x)):
+            if constant is None and all(schemes.constant_within(one.values(), grid.groups) for one in arrays):
+                constant = side  # type: ignore[assignment]
+    try:
+        return schemes.scheme(calibration.scheme, rows, grid.groups, constant=constant)
+    except UndefinedPermutationError as error:
+        raise ProblemError("undefined-permutation", f"Rows cannot be permuted: {error}.") from None
+
+
+def _orders(scheme: Scheme, permutations: int, shard: Shard, seed: int) -> list[NDArray[np.int64]]:
+    """Orders of rows of the shard's permutations: the identity, and draws; or all there are, if these are so few."""
+    if scheme.has_at_most(permutations):
+        return [scheme.listed(number) for number in range(shard.start, min(shard.stop, scheme.number))]
+    return list(scheme.drawn_range(seed, shard.start, shard.stop))
+
+
+def _statistics(
+    statistic: NullStatistic,
+    x: Sequence[Operand],
+    y: Sequence[Operand],
+    orders: Sequence[NDArray[np.int64]],
+    checkpoint: Checkpoint,
+) -> NDArray[Any]:
+    """Compute all statistics between x and permuted y, array by array of y, of which one at a time is held."""
+    found = np.empty((len(orders), len(x), len(y)), np.int64 if statistic.unit else np.float64)
+    fixed = [statistic.fixed(one, checkpoint) for one in x]
+    for column, other in enumerate(y):
+        permutable = statistic.permutable(other, checkpoint)
+        for place, order in enumerate(orders):
+            checkpoint()
+            moved = statistic.permuted(permutable, order)
+            found[place, :, column] = [statistic.statistic(one, moved) for one in fixed]
+    return found

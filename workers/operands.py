@@ -1,0 +1,71 @@
+"""Some rows of all arrays of a grid, drawn at random: for permutations, where there are too many rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ordsim_core import sampling, spaces
+from ordsim_core.distances import Distance
+from workers.measures.protocol import Grid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ordsim_core.spaces import Space
+    from workers.measures.protocol import Operand
+
+_STREAM = 0x5851F42D4C957F2D
+
+
+@dataclass(frozen=True, slots=True)
+class SomeRows:
+    """An array of which some rows are taken."""
+
+    whole: Operand
+    rows: NDArray[np.int64]
+
+    @property
+    def distance(self) -> Distance:
+        """How distance is measured in it."""
+        return self.whole.distance
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the values of the whole."""
+        return self.whole.fingerprint
+
+    @property
+    def columns(self) -> int:
+        """D, the number of columns."""
+        return len(self.rows) if self.distance is Distance.PRECOMPUTED else self.whole.columns
+
+    def space(self) -> Space:
+        """Prepare the rows for the distance."""
+        return spaces.select(self.whole.space(), self.rows)
+
+    def values(self) -> NDArray[Any]:
+        """Copy the rows, shape (rows, D); of precomputed distances the columns of the same numbers."""
+        values = self.whole.values()
+        if self.distance is Distance.PRECOMPUTED:
+            return values[np.ix_(self.rows, self.rows)]
+        return np.ascontiguousarray(values[self.rows])
+
+
+def subset(grid: Grid, size: int, seed: int) -> Grid:
+    """Take `size` rows of every array, the same ones in ascending order; the grid itself if it has no more.
+
+    Which ones depends on the number of rows, `size` and the seed alone.
+    """
+    rows = grid.shape.rows
+    if size >= rows:
+        return grid
+    chosen = np.sort(sampling.permutation(int(sampling.stream_key(seed, _STREAM)), rows)[:size])
+    return Grid(
+        tuple(SomeRows(one, chosen) for one in grid.x),
+        tuple(SomeRows(one, chosen) for one in grid.y),
+        replace(grid.shape, rows=size),
+        None if grid.groups is None else grid.groups[chosen],
+    )
