@@ -52,9 +52,14 @@ def find(directory: Path, job: str, artifact: str) -> Path | None:
 
 
 def as_csv(path: Path, artifact: str) -> Iterator[str]:
-    """Yield a per-row artifact as text: a header, then each row's position from 0 and its value."""
+    """Yield an artifact as text: a header, then the number of each row, or permutation, and its value.
+
+    Rows are numbered from 0, permutations from 1: 0 is the identity, whose statistic is the observed one.
+    """
     values = np.load(path, mmap_mode="r", allow_pickle=False)
-    yield f"row,{artifact.partition('-')[2]}\n"
+    what = artifact.partition("-")[2]
+    first, name = (1, "permutation") if what == "null" else (0, "row")
+    yield f"{name},{what}\n"
     for start in range(0, len(values), CSV_ROWS):
         block = values[start : start + CSV_ROWS].tolist()
-        yield "".join(f"{row},{value!r}\n" for row, value in enumerate(block, start))
+        yield "".join(f"{row},{value!r}\n" for row, value in enumerate(block, start + first))

@@ -109,8 +109,8 @@ def _array_warnings(name: str, distance: Distance, staged: StagedArray, grouped:
             (
                 "repeated-rows",
                 f"Only {staged.distinct_rows} of the {staged.rows} rows of {name} are distinct, and no groups were "
-                "given: repeated rows are not independent evidence, so neither permuting single rows nor the jackknife "
-                "over rows is valid. Send groups that say which rows belong together.",
+                "given: repeated rows are not independent evidence, so permuting single rows, the jackknife over rows "
+                "and the population interval are not valid. Send groups that say which rows belong together.",
             )
         )
     return found

@@ -57,7 +57,7 @@ def check(request: Request, roots: Roots, place: Workplace) -> Checked:
     arrays = {name: {"shape": list(array.shape), "dtype": array.dtype} for name, array in found.items()}
     shape = planning.shape_as_stored(request, rows, arrays)
     _require_calibration(request)
-    planning.check_memory(shape, request.works(), place)
+    planning.check_memory(request, shape, place)
     return Checked(arrays, shape)
 
 

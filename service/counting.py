@@ -74,7 +74,7 @@ class Counting:
     def _prepare(self) -> Sequence[tuple[int, Shard]]:
         """Write the shards down, once, and return those that are missing."""
         shape, job = self._facts.shape, self.job.id
-        planning.check_memory(shape, self._measures, self.place)
+        planning.check_memory(self.request, shape, self.place)
         budget = self.place.budget(shape)
         # Idempotent: a resumed job keeps the shards it began with, whatever the settings are now.
         self.ledger.plan(job, [measure.shards(shape, options, budget) for measure, options in self._measures])

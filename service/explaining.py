@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 TAG = "."
 """Stands in the tag of a measure's options, ``measure.method``, and in no field name."""
 
+PROCESSES = ("compare", "layers", "matrix")
+"""Tags of the union of requests."""
+
 LATER = frozenset({"reuse"})
 """Fields of the contract that this version does not take."""
 
@@ -26,9 +29,11 @@ def explain(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 def _one(error: Mapping[str, Any]) -> dict[str, str]:
     source, *path = error["loc"] or ("body",)
+    if source == "body" and path and path[0] in PROCESSES:
+        path = path[1:]  # which of the requests it was read as
     field = str(path[-1]) if path else ""
     if error["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        missing, detail = _measure(error.get("input"))
+        missing, detail = _measure(error.get("input")) if path else _process(error.get("input"))
         path = [*path, *missing]
     else:
         detail = _sentence(error, field)
@@ -41,12 +46,20 @@ def _one(error: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _without_tags(path: Sequence[Any]) -> list[Any]:
-    """Drop the tags that the union of measures puts between an entry's number and its fields."""
-    return [
-        part
-        for place, part in enumerate(path)
-        if not (place == 2 and path[0] == "measures" and isinstance(part, str) and TAG in part)
-    ]
+    """Drop the tags that the union of measures puts between an entry and its fields."""
+    place = {"measures": 2, "measure": 1}.get(str(path[0])) if path else None
+    if place is not None and place < len(path) and isinstance(path[place], str) and TAG in path[place]:
+        return [*path[:place], *path[place + 1 :]]
+    return list(path)
+
+
+def _process(sent: Any) -> tuple[list[str], str]:
+    """Say that the process is wrong or missing."""
+    if not isinstance(sent, dict):
+        return [], "the body must be a JSON object, sent with Content-Type: application/json"
+    if "process" not in sent:
+        return ["process"], f"is missing; supported: {', '.join(PROCESSES)}"
+    return ["process"], f"{_shown(sent['process'])} is not supported; supported: {', '.join(PROCESSES)}"
 
 
 def _measure(sent: Any) -> tuple[list[str], str]:
@@ -56,15 +69,18 @@ def _measure(sent: Any) -> tuple[list[str], str]:
     known: dict[str, list[str]] = {}
     for candidate in registry.all_measures():
         known.setdefault(candidate.measure, []).append(candidate.method)
-    measure, method = sent.get("measure"), sent.get("method")
+    measure = sent.get("measure")
     if "measure" not in sent:
         return ["measure"], f"is missing; supported: {', '.join(known)}"
     if not isinstance(measure, str) or measure not in known:
         return ["measure"], f"{_shown(measure)} is not supported; supported: {', '.join(known)}"
-    methods = ", ".join(known[measure])
-    if "method" not in sent:
-        return ["method"], f"is missing; {measure} has: {methods}"
-    return ["method"], f"{_shown(method)} is not supported; {measure} has: {methods}"
+    methods, field = (
+        ", ".join(known[measure]),
+        next(candidate.chosen_by for candidate in registry.all_measures() if candidate.measure == measure),
+    )
+    if field not in sent:
+        return [field], f"is missing; {measure} has: {methods}"
+    return [field], f"{_shown(sent[field])} is not supported; {measure} has: {methods}"
 
 
 def _sentence(error: Mapping[str, Any], field: str) -> str:

@@ -12,8 +12,8 @@ from workers.references import RowRange
 MEASURES_LIMIT = 32
 SEED_LIMIT = 2**63
 ROW_LIMIT = 2**53
-LARGEST_CONFIDENCE = 1 - 2**-53
-"""The largest float below 1: an interval at confidence 1 would be no interval."""
+LARGEST_CONFIDENCE = 1 - 2**-52
+"""The largest whose half way to 1, at which intervals within intervals are computed, is not 1."""
 
 
 class Closed(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from service.documents import Document
 
@@ -95,6 +95,65 @@ class Precision(Document):
     paths: Paths
 
 
+class EffectivePrecision(Document):
+    """The narrowest type that holds all values of an array."""
+
+    x: str
+    y: str
+
+
+class Resolution(Document):
+    """What a deficit can be trusted for."""
+
+    model_config = ConfigDict(extra="allow")
+
+    method: str
+    floor_arithmetic: float | None
+    floor_storage: float | None
+    effective_precision: EffectivePrecision
+    eta_equivalent: float | None
+    verdict: Literal["identical", "resolved", "marginal", "below-resolution"]
+    sentence: str
+
+
+class PValueInterval(Document):
+    """Where the p-value would come to with any number of permutations."""
+
+    low: float
+    high: float
+    method: str
+    confidence: float
+    rigorous: bool
+
+
+class Calibration(Document):
+    """How the score stands against permutations of rows."""
+
+    permutations: int
+    exceedances: int = Field(description="Permutations that give at least as much; ties count.")
+    p_value: float
+    p_value_interval: PValueInterval
+    threshold: float
+    score: float = Field(description="0 at the threshold, 1 at smax; without smax, what is above the threshold.")
+    alpha: float
+    scheme: Literal["rows", "within-groups", "between-groups"]
+    smax: float | None
+    enumerated: bool = Field(description="All permutations there are were tried.")
+    stopped_early: bool
+    null_mean: float
+    null_std: float
+    null_quantiles: dict[str, float]
+    observed: float = Field(description="The statistic that is compared: the score, or a quicker one of the same kind.")
+    statistic: dict[str, Any] = Field(description="What is computed for every permutation, and of how many rows.")
+
+
+class NoCalibration(Document):
+    """Why there is none."""
+
+    p_value: None
+    reason: str
+
+
 class Result(Document):
     """What one measure found."""
 
@@ -104,11 +163,15 @@ class Result(Document):
     score: float | None
     deficit: float | None
     reason: str | None = None
-    counts: Counts
+    naive_deficit: float | None = Field(default=None, description="1 - score as floats give it, for comparison.")
+    counts: Counts | None = Field(default=None, description="Of measures that count comparisons.")
     baseline: float | None = None
     attainable_maximum: float | None = None
-    precision: Precision
+    precision: Precision | None = Field(default=None, description="Of measures that order distances.")
     intervals: Intervals
+    resolution: Resolution | None = None
+    figures: dict[str, Any] | None = Field(default=None, description="What is known of this measure alone.")
+    calibration: Calibration | NoCalibration | None = None
     artifacts: list[str]
 
 

@@ -49,8 +49,8 @@ def plan(ledger: Ledger, job: str, request: Request) -> list[dict[str, Any]]:
     """Say how the work was cut up, and how long workers took for it."""
     return [
         {
-            "measure": options.measure,
-            "method": options.method,
+            "measure": options.label[0],
+            "method": options.label[1],
             "shards": entry["shards"],
             "workerSeconds": round(entry["seconds"], 3),
         }
@@ -62,6 +62,7 @@ def _calibrated(outcome: Outcome, calibration: Outcome) -> Outcome:
     """Put a calibration to the score that it is of."""
     return replace(
         outcome,
+        figures={**outcome.figures, **calibration.figures},
         calibration=calibration.calibration,
         artifacts={**outcome.artifacts, **calibration.artifacts},
         cautions=(*outcome.cautions, *calibration.cautions),

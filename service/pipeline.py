@@ -8,11 +8,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service import artifacts, finishing, results
+from service import artifacts, finishing, grid_results, results
 from service.counting import Counting
 from service.planning import Workplace
 from service.preparing import Preparation, Stopped
-from service.schemas import read_request
+from service.processes import read_request
 from service.states import Phase
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from service.records import Job
     from service.store import JobStore
     from workers.cluster import Cluster
+
+
+BUILDERS = {"compare": results.build, "layers": grid_results.layers, "matrix": grid_results.matrix}
+"""What makes the results' document of each process."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,8 @@ class Pipeline:
                 name = artifacts.name(position, what)
                 artifacts.write(self.context.artifacts_directory, job, name, values)
         self.timings["finish"] = round(time.monotonic() - begin, 3)
-        document = results.build(
+        build = BUILDERS[self.request.process]
+        document = build(
             results.Finished(
                 job=job,
                 request=self.request,

@@ -11,14 +11,15 @@ from ordsim_core.distances import Distance
 from service import numerals
 from workers import costs
 from workers.errors import ProblemError
-from workers.measures.protocol import GRID, Budget, PairShape
+from workers.measures.protocol import Budget
+from workers.shapes import Described, pair_shape
 from workers.staging import staged_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from service.schemas import Request
-    from workers.measures.protocol import Measure, MeasureOptions
+    from workers.measures.protocol import Measure, MeasureOptions, PairShape
     from workers.staging import StagedArray
 
 
@@ -46,49 +47,24 @@ class Workplace:
         return Budget(self.shard_seconds, max(0, beyond))
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of an array: columns, and type as stored."""
-
-    columns: int
-    dtype: str
-
-
 def shape_as_stored(request: Request, rows: int, arrays: Mapping[str, Mapping[str, Any]]) -> PairShape:
     """What metadata says: `arrays` has shape and dtype of each array as stored, `rows` are compared."""
-    return _shape(
-        request, rows, {name: Known(int(array["shape"][1]), array["dtype"]) for name, array in arrays.items()}
-    )
+    return _shape(request, rows, {name: (int(array["shape"][1]), array["dtype"]) for name, array in arrays.items()})
 
 
 def shape_as_staged(request: Request, arrays: Mapping[str, StagedArray]) -> PairShape:
     """What staging found."""
     rows = next(iter(arrays.values())).rows
-    return _shape(request, rows, {name: Known(array.columns, array.dtype) for name, array in arrays.items()})
+    return _shape(request, rows, {name: (array.columns, array.dtype) for name, array in arrays.items()})
 
 
-def _shape(request: Request, rows: int, arrays: Mapping[str, Known]) -> PairShape:
-    """Of several arrays on one side, the costliest of each property."""
-    all_arrays = request.arrays()
-    found: dict[str, Any] = {"rows": rows, "precision": request.precision}
-    for side, names in zip(("x", "y"), request.names(), strict=True):
-        distances = [all_arrays[name].distance for name in names]
-        staged = [staged_dtype(np.dtype(arrays[name].dtype)) for name in names]
-        # Of precomputed distances, the columns of the selected rows are taken.
-        columns = [
-            rows if distance is Distance.PRECOMPUTED else arrays[name].columns
-            for name, distance in zip(names, distances, strict=True)
-        ]
-        found |= {
-            f"{side}_columns": max(columns),
-            f"{side}_distance": distances[0],
-            f"{side}_itemsize": max(dtype.itemsize for dtype in staged),
-            f"{side}_float": all(dtype.kind == "f" for dtype in staged),
-        }
-    return PairShape(**found)
+def _shape(request: Request, rows: int, known: Mapping[str, tuple[int, str]]) -> PairShape:
+    arrays = request.arrays()
+    x, y = ([Described(*known[name], arrays[name].distance) for name in names] for names in request.names())
+    return pair_shape(rows, x, y, request.precision)
 
 
-def check_memory(shape: PairShape, measures: Sequence[tuple[Measure, MeasureOptions]], place: Workplace) -> None:
+def check_memory(request: Request, shape: PairShape, place: Workplace) -> None:
     """Refuse measures whose smallest shard does not fit into a worker.
 
     Raises
@@ -96,18 +72,18 @@ def check_memory(shape: PairShape, measures: Sequence[tuple[Measure, MeasureOpti
     ProblemError
         over-memory-budget, with a pointer to the measure.
     """
-    for position, (measure, options) in enumerate(measures):
+    for position, (measure, options) in enumerate(request.works()):
         needed = worker_bytes(shape, measure, options, place)
         if needed > place.worker_memory:
             arrays, allowed = numerals.size(costs.pair_bytes(shape)), numerals.size(place.worker_memory)
             raise ProblemError(
                 "over-memory-budget",
-                f"{measure.measure} ({measure.method}) needs {numerals.size(needed)} of a worker's memory, "
+                f"{options.label[0]} ({options.label[1]}) needs {numerals.size(needed)} of a worker's memory, "
                 f"{arrays} of it for the two arrays, and a worker may use {allowed}: "
                 "compare fewer rows, choose another method, or let the operator give the workers more memory "
                 "(ORDSIM_WORKER_MEMORY; fewer workers leave more to each).",
                 "request",
-                "/calibration" if measure.needs == GRID else f"/measures/{position}",
+                request.pointer(position),
             )
 
 
@@ -144,8 +120,8 @@ def _measure(
         rounds = -(-len(shards) // place.threads)
         seconds *= rounds / len(shards)
     return {
-        "measure": measure.measure,
-        "method": measure.method,
+        "measure": options.label[0],
+        "method": options.label[1],
         "shards": len(shards),
         "comparisons": str(measure.comparisons(shape, options)),
         "atMost": measure.sequential(options),

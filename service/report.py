@@ -10,7 +10,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from service import numerals, sentences
+from service import calibrated, numerals, sentences
 from service.scale import Scale
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def render(results: Results, names: Mapping[str, str] | None = None) -> Renderab
     ]
     for result in results:
         parts += [Text(), _rule(sentences.title(result), "bold cyan"), *_measure(result)]
-    if any(result.json.get("baseline") is not None for result in results):
+    if any(result.json.get("baseline") is not None and not result.json.get("calibration") for result in results):
         parts += [Text(), _indented(Text(sentences.CHANCE, style="dim"))]
     if results.warnings:
         parts += [Text(), _rule("Worth knowing", "bold yellow"), _indented(_warnings(results.warnings))]
@@ -172,6 +172,10 @@ def _facts(result: Result) -> Iterator[tuple[str, RenderableType]]:
         yield "precision", Text(sentences.PRECISIONS.get(precision, precision))
     if paths := sentences.paths(result):
         yield "", Text(paths)
+    for label, text in sentences.figures(result):
+        yield label, Text(text)
+    for label, text in calibrated.lines(result.json.get("calibration") or {}) if "calibration" in result.json else ():
+        yield label, Text(text)
     if result.json.get("artifacts"):
         yield "artifacts", Text(", ".join(result.json["artifacts"]))
 

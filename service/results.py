@@ -68,26 +68,34 @@ def build(finished: Finished) -> dict[str, Any]:
     return {
         "jobID": finished.job,
         "process": request.process,
-        "inputs": {
-            "x": describe("x", finished),
-            "y": describe("y", finished),
-            "n": finished.staged["x"].rows,
-            "rowsDropped": {"x": 0, "y": 0},
-            "columnsDropped": {"x": 0, "y": 0},
-            "groups": None if finished.groups is None else {"count": finished.groups.count},
-        },
+        "inputs": {"x": describe("x", finished), "y": describe("y", finished), **rows(finished)},
         "results": [
             _result(position, request, options, outcome)
             for position, (options, outcome) in enumerate(finished.outcomes)
         ],
         "warnings": cautions.warnings(finished),
-        "provenance": {
-            "versions": {"python": platform.python_version(), **{name: version(name) for name in VERSIONED}},
-            "seed": request.seed,
-            "plan": [dict(entry) for entry in finished.plan],
-            "timings": dict(finished.timings),
-            "workers": finished.workers,
-        },
+        "provenance": provenance(finished),
+    }
+
+
+def rows(finished: Finished) -> dict[str, Any]:
+    """Say which rows took part."""
+    return {
+        "n": next(iter(finished.staged.values())).rows,
+        "rowsDropped": {"x": 0, "y": 0},
+        "columnsDropped": {"x": 0, "y": 0},
+        "groups": None if finished.groups is None else {"count": finished.groups.count},
+    }
+
+
+def provenance(finished: Finished) -> dict[str, Any]:
+    """Say what made the results."""
+    return {
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in VERSIONED}},
+        "seed": finished.request.seed,
+        "plan": [dict(entry) for entry in finished.plan],
+        "timings": dict(finished.timings),
+        "workers": finished.workers,
     }
 
 
@@ -112,7 +120,7 @@ def _result(position: int, request: Request, options: MeasureOptions, outcome: O
     found: dict[str, Any] = {
         "measure": options.measure,
         "method": options.method,
-        "spec": _spec(request, options),
+        "spec": spec(request, options),
         "score": outcome.score,
         "deficit": outcome.deficit,
     }
@@ -165,7 +173,7 @@ def _interval(interval: Interval) -> dict[str, Any]:
     }
 
 
-def _spec(request: Request, options: MeasureOptions) -> dict[str, Any]:
+def spec(request: Request, options: MeasureOptions) -> dict[str, Any]:
     """Every option, those that were not sent and those that follow from others included."""
     found = {**options.model_dump(mode="json", exclude_none=True), "confidence": request.confidence_of(options)}
     if getattr(options, "samples", 0) is None and getattr(options, "width", None) is None:

@@ -28,8 +28,6 @@ from workers.references import Reference, RowRange
 from workers.subjects import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from workers.measures.protocol import Measure, MeasureOptions
 
 __all__ = ["DEFAULT_METHODS", "MEASURES_LIMIT", "SEED_LIMIT", "Array", "JobRequest", "Rows"]
@@ -76,7 +74,7 @@ class Request(Closed):
     confidence: float = Field(
         default=DEFAULT_CONFIDENCE,
         gt=0,
-        lt=1,
+        le=LARGEST_CONFIDENCE,
         strict=True,
         allow_inf_nan=False,
         description="Of every interval. A measure with delta has 1 - delta where this is not sent.",
@@ -107,8 +105,8 @@ class Request(Closed):
         raise NotImplementedError
 
     def pointer(self, position: int) -> str:
-        """Where in the request the measure stands that has this place in `options`."""
-        return f"/measures/{position}"
+        """Where in the request stands what has this place in `works`."""
+        return f"/measures/{position}" if position < len(self.options()) else "/calibration"
 
     def works(self) -> list[tuple[Measure, MeasureOptions]]:
         """Everything that is cut into shards: the entries of the results, and after them their calibrations."""
@@ -123,7 +121,7 @@ class Request(Closed):
 
     def as_sent(self) -> dict[str, Any]:
         """Return the request as JSON values, without the defaults: what was not sent has a meaning of its own."""
-        return self.model_dump(mode="json", exclude_unset=True)
+        return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
     def digest(self) -> str:
         """Return a hash of what was asked, the same for any order of fields and any white space."""
@@ -203,13 +201,10 @@ class JobRequest(Request):
 
     def options(self) -> list[tuple[Measure, MeasureOptions]]:
         """Each entry of ``measures`` with its measure, in the class that workers can import."""
-        found = []
-        for entry in self.measures:
-            measure = registry.find(entry.measure, entry.method)
-            found.append((measure, measure.options.model_validate(entry.model_dump())))
-        return found
+        return [worker_options(entry) for entry in self.measures]
 
 
-def read_request(document: Mapping[str, Any]) -> Request:
-    """Read a request that was accepted, as `Request.as_sent` wrote it."""
-    return JobRequest.model_validate(document)
+def worker_options(entry: MeasureOptions) -> tuple[Measure, MeasureOptions]:
+    """Give an entry's measure, and its options in the class that workers can import."""
+    measure = registry.find(entry.measure, entry.method)
+    return measure, measure.options.model_validate(entry.model_dump())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from service import numerals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from service.answers import Result
 
@@ -46,7 +46,10 @@ PATHS = {
     "direct": "put into order by float64 distances",
     "exact": "by exact arithmetic",
 }
-CHANCE = "No permutation test was made, so whether chance alone brings scores like these was not assessed."
+CHANCE = (
+    "No permutation test was made, so whether chance alone brings scores like these was not assessed: a calibration "
+    "does that."
+)
 """For reports with baselines: an interval speaks of which comparisons were drawn, not of what chance can do."""
 ROUNDING = 1e-12
 
@@ -105,6 +108,18 @@ def no_interval(kind: str, reason: str) -> str:
     """Say that an interval does not exist, and why."""
     which = f" {SPEAKS_OF[kind]}" if kind in SPEAKS_OF else ""
     return f"no {kind} interval{which}: {reason}"
+
+
+def figures(result: Result) -> Iterator[tuple[str, str]]:
+    """Label and text of what is known of this measure alone, and of what its deficit can be trusted for."""
+    if sentence := (result.json.get("resolution") or {}).get("sentence"):
+        yield "resolution", str(sentence)
+    if (naive := result.json.get("naiveDeficit")) is not None:
+        yield "by subtraction", f"{naive:.6g}, what 1 - score in floating point would have given as the deficit"
+    for name, value in (result.json.get("figures") or {}).items():
+        if isinstance(value, str | int | float):
+            words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
+            yield words, value if isinstance(value, str) else f"{value:.6g}"
 
 
 def has_ties(result: Result) -> bool:

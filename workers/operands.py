@@ -38,6 +38,11 @@ class SomeRows:
         return self.whole.fingerprint
 
     @property
+    def precision(self) -> str:
+        """How precisely distances are ordered, as it was asked for."""
+        return self.whole.precision
+
+    @property
     def columns(self) -> int:
         """D, the number of columns."""
         return len(self.rows) if self.distance is Distance.PRECOMPUTED else self.whole.columns

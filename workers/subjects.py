@@ -11,15 +11,16 @@ from ordsim_core.errors import DataError, RangeTooWideError, ZeroVectorError
 from workers import groups, staging
 from workers.environment import from_environment
 from workers.errors import ProblemError
-from workers.measures.protocol import GRID, SPACES, Grid, Pair, PairShape, Values
+from workers.measures.protocol import GRID, SPACES, Grid, Pair, Values
 from workers.memos import memo_cache
+from workers.shapes import Described, pair_shape
 from workers.spaces import space_cache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.spaces import Space
-    from workers.measures.protocol import Checkpoint
+    from workers.measures.protocol import Checkpoint, PairShape
     from workers.references import Reference
     from workers.staging import StagedArray
 
@@ -59,6 +60,11 @@ class LoadedSide:
     def fingerprint(self) -> str:
         """Digest of its values."""
         return self.one.staged.fingerprint
+
+    @property
+    def precision(self) -> str:
+        """How precisely distances are ordered, as it was asked for."""
+        return self.one.side.precision.value
 
     @property
     def columns(self) -> int:
@@ -119,10 +125,10 @@ def subject(
     loaded_x = tuple(LoadedSide(one, checkpoint) for one in x)
     loaded_y = tuple(LoadedSide(one, checkpoint) for one in y)
     if needs == GRID:
-        return Grid(loaded_x, loaded_y, _shape(loaded_x, loaded_y), found)
+        return Grid(loaded_x, loaded_y, _shape(x, y), found)
     (one,), (other,) = loaded_x, loaded_y
     if needs == SPACES:
-        return Pair(one.space(), other.space(), found)
+        return Pair(one.space(), other.space(), found, _shape(x, y))
     key = (one.fingerprint, other.fingerprint, one.distance, other.distance)
     return Values(
         one.values(),
@@ -134,9 +140,11 @@ def subject(
     )
 
 
-def _shape(x: tuple[LoadedSide, ...], y: tuple[LoadedSide, ...]) -> PairShape:
-    widest_x, widest_y = (max(one.columns for one in side) for side in (x, y))
-    return PairShape(x[0].one.staged.rows, widest_x, widest_y, x[0].distance, y[0].distance)
+def _shape(x: tuple[StagedSide, ...], y: tuple[StagedSide, ...]) -> PairShape:
+    of_x, of_y = (
+        [Described(one.staged.columns, one.staged.dtype, one.side.distance) for one in side] for side in (x, y)
+    )
+    return pair_shape(x[0].staged.rows, of_x, of_y, x[0].side.precision.value)
 
 
 def stage(name: str, side: Side, checkpoint: Checkpoint) -> StagedArray:

@@ -44,11 +44,15 @@ def conform(
     ] = Kind.SIMILARITY,
     without: Annotated[
         list[Promise] | None,
-        typer.Option("--without", help="What the function does not promise, so that it is no fault; repeat it."),
+        typer.Option(
+            "--without",
+            metavar="PROMISE",
+            help="What the function does not promise: no fault then; repeat it.",
+        ),
     ] = None,
     also: Annotated[
         list[Promise] | None,
-        typer.Option("--also", help="What it promises beyond the default; repeat it."),
+        typer.Option("--also", metavar="PROMISE", help="What it promises beyond those above; repeat it."),
     ] = None,
     arrays: Annotated[
         Arrays | None,
@@ -61,8 +65,8 @@ def conform(
 ) -> None:
     """Examine a similarity function: equal arrays, limits, near-identity, invariances, degenerate arrays.
 
-    A similarity function is held to: symmetry, row-permutation, rotation, scale, shift, and no-variance (an error or
-    NaN for an array whose rows are all equal). zero-if-independent is for debiased measures, --also.
+    It is held to the promises symmetry, row-permutation, rotation, scale, shift, and no-variance (an error or NaN for
+    an array whose rows are all equal), and a debiased one, with --also, to zero-if-independent.
 
     Ends with code 1 if a check fails.
     """
@@ -108,7 +112,7 @@ def load(text: str) -> Callable[[Any, Any], Any]:
         except AttributeError:
             raise CommandError(f"{module_name} has no {path!r}") from None
     if isinstance(found, type) or not callable(found):
-        what = "a class" if isinstance(found, type) else f"a {type(found).__name__}"
+        what = "a class" if isinstance(found, type) else f"of type {type(found).__name__}"
         raise CommandError(f"{text} is {what}; name a function of two arrays, or write a small one that calls it")
     return found  # type: ignore[no-any-return]
 

@@ -14,12 +14,12 @@ from fastapi import APIRouter, Body, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
-from service import artifacts, checks, documents, errors, findings
+from service import artifacts, checks, documents, errors, findings, schemas
 from service.errors import HttpProblem
 from service.openapi import problems
 from service.planning import Workplace
+from service.processes import AnyRequest
 from service.records import Job
-from service.schemas import JobRequest
 from service.services import Injected, Services
 from service.states import JobStatus
 from service.status import JSON, status_document
@@ -59,11 +59,11 @@ Prefer = Annotated[str | None, Header(description="wait=N: answer when the job i
 async def submit_job(
     services: Injected,
     request: Request,
-    body: Annotated[JobRequest, Body()],
+    body: Annotated[AnyRequest, Body()],
     idempotency_key: Key = None,
     prefer: Prefer = None,  # noqa: ARG001 - documents the header
 ) -> JSONResponse:
-    """Accept a comparison. What its metadata shows to be impossible is refused here; the rest fails the job."""
+    """Accept a job. What its metadata shows to be impossible is refused here; the rest fails the job."""
     new = NewJob(
         id=uuid.uuid4().hex,
         process=body.process,
@@ -87,7 +87,7 @@ async def submit_job(
     return _status(services, job, 202, headers)
 
 
-def _submit(services: Services, body: JobRequest, new: NewJob, place: Workplace) -> Job:
+def _submit(services: Services, body: schemas.Request, new: NewJob, place: Workplace) -> Job:
     """Check and accept; a key that is known answers at once, whatever became of the arrays since."""
     if new.key is not None and (known := services.store.find_by_key(new.key, new.body or "")):
         return known
@@ -118,7 +118,7 @@ def list_jobs(
     services: Injected,
     request: Request,
     status: Annotated[JobStatus | None, Query()] = None,
-    process: Annotated[Literal["compare"] | None, Query()] = None,
+    process: Annotated[Literal["compare", "layers", "matrix"] | None, Query()] = None,
     label: Annotated[str | None, Query(max_length=256)] = None,
     tag: Annotated[
         list[str] | None, Query(description="key:value; given several times, all must match.", max_length=32)

@@ -124,6 +124,12 @@ def client(settings: Settings) -> Iterator[httpx2.Client]:
         yield client
 
 
+@pytest.fixture
+def read(lab: Any) -> Callable[[str], np.ndarray]:
+    """Read an array of the lab."""
+    return lambda name: np.asarray(zarr.open_array(lab / name, mode="r")[...])
+
+
 def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
     """Look until a condition holds; fail, saying what was waited for, when it does not in time."""
     deadline = time.monotonic() + seconds

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import zarr
 
 from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare
@@ -63,12 +62,6 @@ def test_results_have_the_counts_of_the_core(client: httpx2.Client, read: Callab
     assert results["provenance"]["plan"][0]["shards"] > 1
     assert codes(results) == ["no-row-ids"]
     assert (exact["precision"]["used"], exact["precision"]["paths"].keys()) == ("exact", set(PATHS))
-
-
-@pytest.fixture
-def read(lab: Any) -> Callable[[str], np.ndarray]:
-    """Read an array of the lab."""
-    return lambda name: np.asarray(zarr.open_array(lab / name, mode="r")[...])
 
 
 def test_equal_inputs_agree_without_remainder(client: httpx2.Client) -> None:

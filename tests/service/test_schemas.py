@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from ordsim_core.distances import Distance
 from service import explaining, schemas
+from service.fields import LARGEST_CONFIDENCE
 from service.schemas import JobRequest
 from tests.service.conftest import EXACT, SAMPLED, request
 from workers.measures import registry
@@ -98,7 +99,8 @@ def test_measures_that_are_refused(measure: Any, pointer: str, word: str) -> Non
         ({"measures": []}, "/measures", "at least 1 item"),
         ({"measures": [EXACT] * 33}, "/measures", "at most 32 items"),
         ({"process": "layers"}, "/process", "'layers' is not supported"),
-        ({"confidence": 1}, "/confidence", "less than 1"),
+        ({"confidence": 1}, "/confidence", "less than or equal to 0.999"),
+        ({"confidence": 1 - 2**-53}, "/confidence", "less than or equal to 0.999"),
         ({"confidence": True}, "/confidence", "valid number"),
         ({"confidence": float("nan")}, "/confidence", "finite number"),
         ({"confidence": None}, "/confidence", "valid number"),
@@ -175,7 +177,8 @@ def test_confidence_follows_delta_only_where_it_was_not_sent() -> None:
         found = read(request(measures=[wanted, SAMPLED], **sent))
         assert [found.confidence_of(options) for _, options in found.options()] == expected
     tiny = read(request(measures=[{**wanted, "delta": 1e-300}]))
-    assert 0.99 < tiny.confidence_of(tiny.options()[0][1]) < 1
+    assert tiny.confidence_of(tiny.options()[0][1]) == LARGEST_CONFIDENCE < 1
+    assert read(request(confidence=LARGEST_CONFIDENCE)).confidence == LARGEST_CONFIDENCE
 
 
 def test_what_is_stored_reads_back_as_what_was_sent() -> None:

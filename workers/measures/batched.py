@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from ordsim_core import intervals, quadruplets, sampling, spaces, triplets
+from ordsim_core import quadruplets, sampling, spaces, triplets
 from workers import costs
-from workers.measures import cutting
+from workers.measures import cutting, ordinal_nulls
 from workers.measures.checks import require_all_comparisons
-from workers.measures.ordinal import QSI, TSI, Ordinal, to_partial
-from workers.measures.protocol import Measure, MeasureOptions, NoInterval, Outcome
+from workers.measures.ordinal import QSI, TSI, OfEither, outcome, to_partial
+from workers.measures.protocol import MeasureOptions, NoInterval
 from workers.measures.sizes import Never
 
 if TYPE_CHECKING:
     from ordsim_core.strips import ExactQuadruplets
     from ordsim_core.triplets import AnchorBlock
-    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape, Shard
+    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
     from workers.partials import Partial
 
 BATCHES_LIMIT = 10**7
@@ -60,19 +60,12 @@ class QsiBatchedOptions(BatchedOptions):
     batch_size: Annotated[int, Field(ge=4, le=QSI_BATCH_LIMIT, strict=True)]
 
 
-class Batched(Measure):
+class Batched(OfEither):
     """The mean of exact scores of random batches, which all make the same number of comparisons."""
 
     method = "batched"
+    described = "as the mean over exactly scored random batches"
     maximum_rows: int | None = sampling.ROWS_LIMIT - 1
-
-    def __init__(self, kind: Ordinal, options: type[MeasureOptions]) -> None:
-        self.kind = kind
-        self.measure = kind.measure
-        self.title = f"{kind.title} as the mean over exactly scored random batches"
-        self.minimum_rows = kind.order
-        self.needs_symmetry = kind is QSI
-        self.options = options
 
     def rows_needed(self, options: BatchedOptions) -> int:
         """As many as a batch has."""
@@ -110,23 +103,14 @@ class Batched(Measure):
                 counted.append(quadruplets.exact_counts(x, y, checkpoint=checkpoint))
         return to_partial(counted)
 
+    def null(self, shape: PairShape, options: BatchedOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+        """All comparisons, or a design of units."""
+        return ordinal_nulls.of_everything(self.kind, shape, seed, own=False)
+
     def finish(self, total: Partial, pair: PairFacts, options: BatchedOptions, confidence: float) -> Outcome:  # noqa: ARG002
         """Give the mean, which is the share of all comparisons made."""
-        counts = total.counts
-        require_all_comparisons(f"{self.measure} batched", counts, self.comparisons(pair.shape, options))
-        found: dict[str, Any] = {"sampling": NoInterval(NO_GUARANTEE)}
-        if pair.precision == "float32" and total.uncertified is not None:
-            found["arithmetic"] = intervals.arithmetic(counts, total.uncertified)
-        return Outcome(
-            score=counts.score,
-            deficit=counts.deficit,
-            counts=counts,
-            population=self.kind.population(pair.shape.rows),
-            precision=pair.precision,
-            intervals=found,
-            paths=total.paths,
-            uncertified=total.uncertified,
-        )
+        require_all_comparisons(f"{self.measure} batched", total.counts, self.comparisons(pair.shape, options))
+        return outcome(self.kind, total, pair, {"sampling": NoInterval(NO_GUARANTEE)})
 
     def _batch_seconds(self, shape: PairShape, options: BatchedOptions) -> float:
         batch = costs.batch_shape(shape, options.batch_size)

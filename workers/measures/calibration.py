@@ -31,6 +31,9 @@ class Calibration(BaseModel):
     smax : float or None
         Largest value of the measure, for the calibrated score; None for the score above the threshold as it is.
     early_stop : EarlyStop or None
+    statistic : str
+        "fast": where it is much cheaper, the score and its null are of another sampling design, which the result
+        tells; "measure": always as the measure computes it.
     statistic_rows : int or None
         Size of a random subset of rows on which the score and its null are computed; None for as many as there are,
         or as fit into memory.
@@ -43,4 +46,5 @@ class Calibration(BaseModel):
     scheme: Literal["rows", "within-groups", "between-groups"] = "rows"
     smax: float | None = Field(default=1.0, allow_inf_nan=False)
     early_stop: EarlyStop | None = None
+    statistic: Literal["fast", "measure"] = "fast"
     statistic_rows: int | None = Field(default=None, ge=LEAST_STATISTIC_ROWS, strict=True)

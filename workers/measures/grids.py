@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic.alias_generators import to_camel
 
+from ordsim_core.calibration.adjusted import westfall_young
 from ordsim_core.calibration.aggregates import aggregate
 from ordsim_core.calibration.conclusions import conclude as conclude_one
 from workers.measures.protocol import Outcome
@@ -63,31 +64,78 @@ def conclude(
     Returns
     -------
     Outcome
-        Score and deficit of the aggregate; figures "matrix", "best" and, with a calibration, "perPair"; the null as an
-        artifact.
+        Score and deficit of the aggregate; of several pairs of arrays the figures "matrix" and "best" and, with a
+        calibration that does not stop early, "perPair"; the null as an artifact.
     """
-    unit = basis.statistic.unit
+    unit = basis.statistic.unit or 1
     sums, terms = aggregate(kind, statistics)
-    denominator = terms * (unit or 1)
-    score, deficit = _score(sums[0], denominator, exact=unit is not None)
-    figures: dict[str, Any] = {"matrix": _scores(statistics[0], unit), "best": _best(statistics[0], unit)}
+    score, deficit = _score(sums[0], terms * unit, exact=basis.statistic.unit is not None)
+    several = statistics[0].size > 1
+    figures: dict[str, Any] = {}
+    if several:
+        figures = {"matrix": _scores(statistics[0], unit), "best": _best(statistics[0], unit)}
     if calibration is None:
         return Outcome(score, deficit, figures=figures)
     concluding = _Concluding(calibration, enumerated, confidence)
-    whole = concluding.of(sums, denominator)
-    figures["perPair"] = [
-        [_pair(concluding.of(statistics[:, row, column], unit or 1)) for column in range(statistics.shape[2])]
-        for row in range(statistics.shape[1])
-    ]
-    drawn = whole.permutations if whole.stopped_early else len(sums) - 1
+    whole = concluding.of(sums, terms * unit)
+    if several and calibration.early_stop is None:  # how many draws there are was the aggregate's choice
+        figures["perPair"] = [
+            [_pair(concluding.of(statistics[:, row, column], unit)) for column in range(statistics.shape[2])]
+            for row in range(statistics.shape[1])
+        ]
     return Outcome(
         score,
         deficit,
         figures=figures,
         calibration={**_shown(whole), "scheme": calibration.scheme, "statistic": basis.about},
-        artifacts={NULL: np.array([value / denominator for value in sums[1 : drawn + 1].tolist()])},
+        artifacts={NULL: _null(sums, terms * unit, whole)},
         cautions=_cautions(basis, whole),
     )
+
+
+def conclude_pairs(
+    statistics: NDArray[Any], basis: Basis, calibration: Calibration, *, enumerated: bool, confidence: float
+) -> Outcome:
+    """Set the scores of all pairs of several arrays against their nulls, which share permutations.
+
+    Parameters
+    ----------
+    statistics : ndarray of int64 or float64, shape (1 + K, M, M)
+        Above the diagonal.
+
+    Returns
+    -------
+    Outcome
+        Figures "pValues" of each pair on its own and "adjusted" for their number, after Westfall and Young; the
+        calibration is that of the largest score of all.
+    """
+    number, unit = statistics.shape[1], basis.statistic.unit or 1
+    above = np.triu_indices(number, 1)
+    flat = np.ascontiguousarray(statistics[:, above[0], above[1]])
+    concluding = _Concluding(calibration, enumerated, confidence)
+    whole = concluding.of(flat.max(axis=1), unit)
+    alone = [concluding.of(flat[:, place], unit).p_value for place in range(flat.shape[1])]
+    adjusted = westfall_young(flat)
+    figures = {}
+    for name, values in (("pValues", alone), ("adjusted", adjusted.tolist())):
+        matrix: list[list[float | None]] = [[None] * number for _ in range(number)]
+        for i, j, value in zip(*(axis.tolist() for axis in above), values, strict=True):
+            matrix[i][j] = matrix[j][i] = value
+        figures[name] = matrix
+    return Outcome(
+        None,
+        None,
+        figures=figures,
+        calibration={**_shown(whole), "scheme": calibration.scheme, "statistic": basis.about},
+        artifacts={NULL: _null(flat.max(axis=1), unit, whole)},
+        cautions=_cautions(basis, whole),
+    )
+
+
+def _null(values: NDArray[Any], denominator: int, conclusion: Conclusion) -> NDArray[np.float64]:
+    """The statistics of all permutations that the conclusion rests on."""
+    drawn = conclusion.permutations if conclusion.stopped_early else len(values) - 1
+    return np.array([value / denominator for value in values[1 : drawn + 1].tolist()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +165,18 @@ def _score(value: Any, denominator: int, *, exact: bool) -> tuple[float, float |
     return float(score), float(1 - score)
 
 
-def _scores(statistics: NDArray[Any], unit: int | None) -> list[list[float]]:
-    return [[value / (unit or 1) for value in row] for row in statistics.tolist()]
+def _scores(statistics: NDArray[Any], unit: int) -> list[list[float]]:
+    return [[value / unit for value in row] for row in statistics.tolist()]
 
 
-def _best(statistics: NDArray[Any], unit: int | None) -> dict[str, Any]:
+def _best(statistics: NDArray[Any], unit: int) -> dict[str, Any]:
     row, column = (int(place) for place in np.unravel_index(np.argmax(statistics), statistics.shape))
-    return {"x": row, "y": column, "score": statistics[row, column].item() / (unit or 1)}
+    return {"x": row, "y": column, "score": statistics[row, column].item() / unit}
 
 
-def _pair(conclusion: Conclusion) -> dict[str, float]:
-    return {"score": conclusion.score, "pValue": conclusion.p_value}
+def _pair(conclusion: Conclusion) -> dict[str, Any]:
+    """One pair's own calibration: as good as chance makes the best of many look."""
+    return {"score": conclusion.score, "pValue": conclusion.p_value, "corrected": False}
 
 
 def _shown(conclusion: Conclusion) -> dict[str, Any]:

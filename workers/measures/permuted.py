@@ -57,6 +57,8 @@ class PermutedOptions(MeasureOptions):
         Number of arrays of x and of y.
     aggregate : str
         Which summary of all their scores is set against the null.
+    pairs : bool
+        x and y are the same arrays, and only pairs of different ones count.
     """
 
     measure: Literal["permuted"] = "permuted"
@@ -65,6 +67,12 @@ class PermutedOptions(MeasureOptions):
     calibration: Calibration | None
     layers: tuple[int, int] = (1, 1)
     aggregate: AggregateKind = "max"
+    pairs: bool = False
+
+    @property
+    def label(self) -> tuple[str, str]:
+        """The measure that is calibrated."""
+        return self.inner.measure, self.inner.method if self.calibration is None else "calibration"
 
     @property
     def permutations(self) -> int:
@@ -122,7 +130,7 @@ class Permuted(Measure):
             flipped, enumerated = scheme.side == "x", scheme.has_at_most(options.permutations)
         x, y = (grid.y, grid.x) if flipped else (grid.x, grid.y)
         try:
-            statistics = _statistics(found.statistic, x, y, orders, checkpoint)
+            statistics = _statistics(found.statistic, x, y, orders, checkpoint, pairs=options.pairs)
         except UndefinedStatistic as error:
             return Partial(pieces={REASON: {shard.start: np.array([str(error)])}})
         if flipped:
@@ -137,7 +145,7 @@ class Permuted(Measure):
         assert options.calibration.early_stop is not None  # it is sequential
         if total.tally[ENUMERATED]:
             return False
-        found, _ = aggregate(options.aggregate, total.vector(STATISTICS))
+        found, _ = aggregate(options.aggregate, total.vector(STATISTICS))  # with `pairs`, 0 below the diagonal
         reached = values.reaches(found[0], found[1:])
         return stopping.stops_after(reached, options.calibration.early_stop.exceedances) is not None
 
@@ -146,13 +154,14 @@ class Permuted(Measure):
         found = setting(pair.shape, options, 0)
         if REASON in total.pieces:
             return grids.undefined(str(total.vector(REASON)[0]))
+        statistics, enumerated = total.vector(STATISTICS), bool(total.tally[ENUMERATED])
+        basis = Basis(found.statistic, found.rows, pair.shape.rows)
+        if options.pairs and options.calibration is not None:
+            return grids.conclude_pairs(
+                statistics, basis, options.calibration, enumerated=enumerated, confidence=confidence
+            )
         return grids.conclude(
-            total.vector(STATISTICS),
-            Basis(found.statistic, found.rows, pair.shape.rows),
-            options.calibration,
-            options.aggregate,
-            enumerated=bool(total.tally[ENUMERATED]),
-            confidence=confidence,
+            statistics, basis, options.calibration, options.aggregate, enumerated=enumerated, confidence=confidence
         )
 
 
@@ -194,11 +203,15 @@ def setting(shape: PairShape, options: PermutedOptions, seed: int) -> Setting:
         invalid-request if the measure has no statistic for permutations.
     """
     measure = registry.find(options.inner.measure, options.inner.method)
-    wanted = None if options.calibration is None else options.calibration.statistic_rows
-    limits = [limit for limit in (shape.rows, wanted, measure.permuted_rows) if limit is not None]
-    rows = min(limits)
-    small = replace(shape, rows=rows)
-    statistic = measure.null(small, options.inner, seed)
+    calibration = options.calibration
+    rows = shape.rows
+    if calibration is not None and calibration.statistic_rows is not None:
+        rows = min(rows, calibration.statistic_rows)
+    own = calibration is None or calibration.statistic == "measure" or options.layers != (1, 1)
+    statistic = measure.null(replace(shape, rows=rows), options.inner, seed, own=own)
+    if statistic is not None and statistic.rows_limit is not None and statistic.rows_limit < rows:
+        rows = statistic.rows_limit
+        statistic = measure.null(replace(shape, rows=rows), options.inner, seed, own=own)
     if statistic is None:
         raise ProblemError(
             "invalid-request",
@@ -243,14 +256,15 @@ def _statistics(
     y: Sequence[Operand],
     orders: Sequence[NDArray[np.int64]],
     checkpoint: Checkpoint,
+    *,
+    pairs: bool,
 ) -> NDArray[Any]:
     """Compute all statistics between x and permuted y, array by array of y, of which one at a time is held."""
-    found = np.empty((len(orders), len(x), len(y)), np.int64 if statistic.unit else np.float64)
+    found = np.zeros((len(orders), len(x), len(y)), np.int64 if statistic.unit else np.float64)
     fixed = [statistic.fixed(one, checkpoint) for one in x]
     for column, other in enumerate(y):
-        permutable = statistic.permutable(other, checkpoint)
-        for place, order in enumerate(orders):
-            checkpoint()
-            moved = statistic.permuted(permutable, order)
-            found[place, :, column] = [statistic.statistic(one, moved) for one in fixed]
+        before = fixed[:column] if pairs else fixed
+        if before:
+            permutable = statistic.permutable(other, checkpoint)
+            found[:, : len(before), column] = statistic.statistics(before, permutable, orders, checkpoint)
     return found

@@ -53,6 +53,11 @@ class MeasureOptions(BaseModel):
     measure: str
     method: str
 
+    @property
+    def label(self) -> tuple[str, str]:
+        """Measure and method as plans and reports name them."""
+        return self.measure, self.method
+
 
 @dataclass(frozen=True, slots=True)
 class PairShape:
@@ -110,15 +115,27 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two prepared spaces over the same rows, and the group of each row as in `PairFacts`, if groups were given."""
+    """Two prepared spaces over the same rows.
+
+    Attributes
+    ----------
+    x, y : Space
+    groups : ndarray of int64, shape (N,), or None
+        The group of each row as in `PairFacts`, if groups were given.
+    described : PairShape or None
+        The shape that the job was planned by, which the spaces alone do not tell.
+    """
 
     x: Space
     y: Space
     groups: NDArray[np.int64] | None = None
+    described: PairShape | None = None
 
     @property
     def shape(self) -> PairShape:
-        """Rows, columns and distances, for the costs of tiles."""
+        """Rows, columns and distances, for the costs of tiles: as the job was planned by, if that is known."""
+        if self.described is not None:
+            return self.described
         return PairShape(self.x.rows, self.x.columns, self.y.columns, self.x.distance, self.y.distance)
 
 
@@ -157,6 +174,10 @@ class Operand(Protocol):
     @property
     def distance(self) -> Distance:
         """How distance is measured in it."""
+
+    @property
+    def precision(self) -> str:
+        """How precisely distances are ordered, as it was asked for."""
 
     @property
     def fingerprint(self) -> str:
@@ -273,30 +294,39 @@ class Outcome:
 
 
 class NullStatistic(Protocol):
-    """A measure as permutations need it: what each array gives once, and what one permutation adds.
+    """A measure as permutations need it: what each array gives once, and the statistics of many orders of rows."""
 
-    ``statistic(fixed(x), permuted(permutable(y), rows))`` is the statistic of x and ``y[rows]``: the more alike, the
-    larger.
+    @property
+    def unit(self) -> int | None:
+        """Of how many comparisons the statistic counts those that agree; None if it is a score itself."""
 
-    Attributes
-    ----------
-    unit : int or None
-        Of how many comparisons the statistic counts those that agree; None if it is a score itself.
-    about : mapping of str to JSON values
-        What is computed, by names as the contract writes them.
-    fixed_bytes, permutable_bytes : int
-        Private memory of what one array gives, preparing it included.
-    once_seconds, permuted_seconds, statistic_seconds : float
-        Estimates for one array of each kind together, for one permutation of one array, and for one statistic.
-    """
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What is computed, by names as the contract writes them."""
 
-    unit: int | None
-    about: Mapping[str, Any]
-    fixed_bytes: int
-    permutable_bytes: int
-    once_seconds: float
-    permuted_seconds: float
-    statistic_seconds: float
+    @property
+    def rows_limit(self) -> int | None:
+        """Most rows for which what an array gives is not too large."""
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Private memory of what one array of x gives, preparing it included."""
+
+    @property
+    def permutable_bytes(self) -> int:
+        """The same of one array of y."""
+
+    @property
+    def once_seconds(self) -> float:
+        """Estimated time for one array of x and one of y, once."""
+
+    @property
+    def permuted_seconds(self) -> float:
+        """Estimated time for one order of one array of y."""
+
+    @property
+    def statistic_seconds(self) -> float:
+        """Estimated time for one statistic beyond that."""
 
     def fixed(self, x: Operand, checkpoint: Checkpoint) -> Any:
         """What is needed of x; raises `UndefinedStatistic`."""
@@ -304,11 +334,16 @@ class NullStatistic(Protocol):
     def permutable(self, y: Operand, checkpoint: Checkpoint) -> Any:
         """What is needed of y for any order of its rows; raises `UndefinedStatistic`."""
 
-    def permuted(self, permutable: Any, rows: NDArray[np.int64]) -> Any:
-        """What is needed of ``y[rows]``; `rows` need not be a permutation."""
+    def statistics(
+        self, fixed: Sequence[Any], permutable: Any, orders: Sequence[NDArray[np.int64]], checkpoint: Checkpoint
+    ) -> NDArray[Any]:
+        """Compare each x with ``y[rows]`` for each order of rows, which need not be a permutation.
 
-    def statistic(self, fixed: Any, permuted: Any) -> float:
-        """Compute the statistic: an int where it is a count."""
+        Returns
+        -------
+        ndarray of int64 (where there is a `unit`) or float64, shape (orders, fixed)
+            The more alike, the larger.
+        """
 
 
 class UndefinedStatistic(Exception):  # noqa: N818 - a property of the data, not an error
@@ -320,8 +355,8 @@ class Measure(Protocol):
 
     `needs` says what `partial` is given: `SPACES`, `VALUES` or `GRID`. `minimum_rows` and `maximum_rows` (None: no
     limit of its own) are checked when a job is submitted. A measure that `needs_symmetry` is refused precomputed
-    distances that differ between (i, j) and (j, i). Its `null` takes up to `permuted_rows`. The `default` is what a
-    request means that says no method; `chosen_by` is the field that says it, where that is another than the method.
+    distances that differ between (i, j) and (j, i). The `default` is what a request means that says no method;
+    `chosen_by` is the field that says it, where that is another than the method.
     """
 
     measure: str
@@ -332,7 +367,6 @@ class Measure(Protocol):
     options: type[MeasureOptions]
     needs_symmetry: bool = False
     needs: str = SPACES
-    permuted_rows: int | None = None
     default: bool = False
     chosen_by: str = "method"
 
@@ -370,8 +404,11 @@ class Measure(Protocol):
         `pair` : Pair, Values or Grid, as the measure `needs`.
         """
 
-    def null(self, shape: PairShape, options: Any, seed: int) -> NullStatistic | None:  # noqa: ARG002
-        """Give the statistic that permutations of rows are compared by; None if there is none for these options."""
+    def null(self, shape: PairShape, options: Any, seed: int, *, own: bool) -> NullStatistic | None:  # noqa: ARG002
+        """Give the statistic that permutations of rows are compared by; None if there is none for these options.
+
+        `own` : the score itself, computed in the same way; otherwise a quicker statistic of the same kind will do.
+        """
         return None
 
     def sequential(self, options: Any) -> bool:  # noqa: ARG002

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial as bind
 from math import comb
 from typing import TYPE_CHECKING, Literal
 
@@ -18,10 +19,10 @@ from ordsim_core.strip_counts import MARKS
 from ordsim_core.strip_records import MemoryStore
 from workers import costs, spilling
 from workers.environment import from_environment
-from workers.measures import cutting
+from workers.measures import cutting, ordinal_nulls
 from workers.measures.checks import require_all_comparisons
-from workers.measures.ordinal import QSI, to_partial, with_population
-from workers.measures.protocol import Measure, MeasureOptions, Outcome, Shard
+from workers.measures.ordinal import QSI, outcome, to_partial, with_population
+from workers.measures.protocol import Measure, MeasureOptions, Shard
 from workers.measures.sizes import Never
 from workers.partials import UNCERTIFIED, Partial
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from ordsim_core.strip_records import Store
     from ordsim_core.strips import StripCounts, StripPlan
-    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape
+    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape
 
 ROWS_LIMIT = 1 << 18
 """3e10 pairs: hundreds of gigabytes of local disk."""
@@ -145,6 +146,10 @@ class QsiExact(Measure):
                 return Partial(pieces={CELLS: {first: found.cells}}, tally=_tally(found.counts))
             return Partial(tally=_tally(strips.y_strips(pair.x, pair.y, plan, first, last, store, checkpoint)))
 
+    def null(self, shape: PairShape, options: QsiExactOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+        """All quadruplets, or a design of units."""
+        return ordinal_nulls.of_everything(QSI, shape, seed, own=own)
+
     def finish(self, total: Partial, pair: PairFacts, options: QsiExactOptions, confidence: float) -> Outcome:  # noqa: ARG002
         """Score all comparisons; nothing was sampled, so the sampling interval is a point."""
         rows = pair.shape.rows
@@ -154,16 +159,8 @@ class QsiExact(Measure):
         counts = quadruplets.without_triplets(everything, total.counts)
         require_all_comparisons("qsi exact", counts, QSI.population(rows))
         counted = Partial(counts, tally=total.tally)
-        return Outcome(
-            score=counts.score,
-            deficit=counts.deficit,
-            counts=counts,
-            population=QSI.population(rows),
-            precision=pair.precision,
-            intervals=with_population(QSI, counted, pair, confidence, lambda level: intervals.exact(counts, level)),
-            paths=total.paths,
-            uncertified=total.uncertified,
-        )
+        bounds = with_population(QSI, pair, confidence, bind(intervals.exact, counts))
+        return outcome(QSI, counted, pair, bounds)
 
 
 def shard_seconds(shape: PairShape, layout: Layout, start: int, stop: int) -> float:

@@ -8,14 +8,14 @@ from pydantic import model_validator
 
 from ordsim_core import intervals, sampling
 from workers import costs
-from workers.measures import cutting, looking
+from workers.measures import cutting, looking, ordinal_nulls
 from workers.measures.checks import require_all_comparisons
-from workers.measures.ordinal import QSI, TSI, Ordinal, to_partial, with_population
-from workers.measures.protocol import Measure, MeasureOptions, Outcome
+from workers.measures.ordinal import QSI, TSI, OfEither, outcome, to_partial, with_population
+from workers.measures.protocol import MeasureOptions
 from workers.measures.sizes import DRAWS_LIMIT, Draws, Never, Probability, Width
 
 if TYPE_CHECKING:
-    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape, Shard
+    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
     from workers.partials import Partial
 
 
@@ -88,19 +88,12 @@ class QsiSampledOptions(SampledOptions):
     measure: Literal["qsi"]
 
 
-class Sampled(Measure):
+class Sampled(OfEither):
     """A score estimated from independent tuples."""
 
     method = "sampled"
+    described = "from independently sampled comparisons"
     maximum_rows: int | None = sampling.ROWS_LIMIT - 1
-
-    def __init__(self, kind: Ordinal, options: type[MeasureOptions]) -> None:
-        self.kind = kind
-        self.measure = kind.measure
-        self.title = f"{kind.title} from independently sampled comparisons"
-        self.minimum_rows = kind.order
-        self.needs_symmetry = kind is QSI
-        self.options = options
 
     def comparisons(self, shape: PairShape, options: SampledOptions) -> int:  # noqa: ARG002
         """One a sample."""
@@ -138,6 +131,11 @@ class Sampled(Measure):
             options.width is not None and looking.width(intervals.sequential(total.counts, confidence)) <= options.width
         )
 
+    def null(self, shape: PairShape, options: SampledOptions, seed: int, *, own: bool) -> NullStatistic:
+        """The first of the comparisons that are drawn, or all of them."""
+        samples = options.draws if own else min(options.draws, ordinal_nulls.SAMPLES)
+        return ordinal_nulls.of_samples(self.kind, shape, seed, samples)
+
     def finish(self, total: Partial, pair: PairFacts, options: SampledOptions, confidence: float) -> Outcome:
         """Score the samples, with an interval that is exact for them and the wider one of the paper."""
         counts = total.counts
@@ -146,19 +144,10 @@ class Sampled(Measure):
             bounds = intervals.sequential
         else:
             require_all_comparisons(f"{self.measure} sampled", counts, options.draws)
-        found = with_population(self.kind, total, pair, confidence, lambda level: bounds(counts, level))
+        found = with_population(self.kind, pair, confidence, lambda level: bounds(counts, level))
         if options.width is None:
             found["hoeffding"] = intervals.hoeffding(counts, confidence)
-        return Outcome(
-            score=counts.score,
-            deficit=counts.deficit,
-            counts=counts,
-            population=self.kind.population(pair.shape.rows),
-            precision=pair.precision,
-            intervals=found,
-            paths=total.paths,
-            uncertified=total.uncertified,
-        )
+        return outcome(self.kind, total, pair, found)
 
 
 SAMPLED = (Sampled(TSI, TsiSampledOptions), Sampled(QSI, QsiSampledOptions))

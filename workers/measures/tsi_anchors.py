@@ -11,16 +11,16 @@ from pydantic import Field
 
 from ordsim_core import betting, concordance, sampling, triplets
 from workers import costs
-from workers.measures import cutting
+from workers.measures import cutting, ordinal_nulls
 from workers.measures.checks import require_all_comparisons
-from workers.measures.ordinal import TSI, to_partial, with_population
-from workers.measures.protocol import Measure, MeasureOptions, Outcome
+from workers.measures.ordinal import TSI, outcome, to_partial, with_population
+from workers.measures.protocol import Measure, MeasureOptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.intervals import Interval
-    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape, Shard
+    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
     from workers.partials import Partial
 
 AGREEING = "agreeing"
@@ -97,6 +97,10 @@ class TsiAnchors(Measure):
         }
         return to_partial(blocks, pieces)
 
+    def null(self, shape: PairShape, options: TsiAnchorsOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+        """All triplets, or a design of units."""
+        return ordinal_nulls.of_everything(TSI, shape, seed, own=False)
+
     def finish(self, total: Partial, pair: PairFacts, options: TsiAnchorsOptions, confidence: float) -> Outcome:
         """Score the anchors that were drawn; with all of them the interval is a point."""
         rows, counts = pair.shape.rows, total.counts
@@ -108,17 +112,7 @@ class TsiAnchors(Measure):
             return betting.without_replacement(agreeing, each, rows, level)
 
         artifacts = {PER_ANCHOR: agreeing / each, ANCHORS: total.vector(ANCHORS)} if options.per_anchor else {}
-        return Outcome(
-            score=counts.score,
-            deficit=counts.deficit,
-            counts=counts,
-            population=TSI.population(rows),
-            precision=pair.precision,
-            intervals=with_population(TSI, total, pair, confidence, bounds),
-            artifacts=artifacts,
-            paths=total.paths,
-            uncertified=total.uncertified,
-        )
+        return outcome(TSI, total, pair, with_population(TSI, pair, confidence, bounds), artifacts)
 
 
 @lru_cache(maxsize=2)

@@ -12,17 +12,17 @@ from pydantic import Field
 from ordsim_core import coincidence, concordance, drawing, intervals, jackknife, triplets
 from ordsim_core.counts import AgreementCounts
 from workers import costs
-from workers.measures import cutting
+from workers.measures import cutting, ordinal_nulls
 from workers.measures.checks import require_all_comparisons
-from workers.measures.ordinal import TSI, to_partial, with_population
-from workers.measures.protocol import Measure, MeasureOptions, NoInterval, Outcome
+from workers.measures.ordinal import TSI, outcome, to_partial, with_population
+from workers.measures.protocol import Measure, MeasureOptions, NoInterval
 from workers.partials import Partial
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.intervals import Interval
-    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape, Shard
+    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
 
 PER_ANCHOR = "per_anchor"
 PER_TARGET = "per_target"
@@ -100,6 +100,10 @@ class TsiExact(Measure):
         counted = to_partial(blocks, pieces, sums)
         return counted + _coincident(pair, seed) if shard.start == 0 and per_target else counted
 
+    def null(self, shape: PairShape, options: TsiExactOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+        """All triplets, or a design of units."""
+        return ordinal_nulls.of_everything(TSI, shape, seed, own=own)
+
     def finish(self, total: Partial, pair: PairFacts, options: TsiExactOptions, confidence: float) -> Outcome:
         """Score all comparisons; nothing was sampled, so the sampling interval is a point."""
         rows, counts = pair.shape.rows, total.counts
@@ -107,19 +111,10 @@ class TsiExact(Measure):
         agreeing = total.vector(PER_ANCHOR)
         if agreeing.shape != (rows,) or intervals.exact_sum(agreeing) != counts.agreeing:
             raise RuntimeError("tsi exact: the counts per anchor do not add up to the counts of all comparisons")
-        found = with_population(TSI, total, pair, confidence, bind(intervals.exact, counts))
+        found = with_population(TSI, pair, confidence, bind(intervals.exact, counts))
         found["jackknife"] = _jackknife(total, pair, confidence)
-        return Outcome(
-            score=counts.score,
-            deficit=counts.deficit,
-            counts=counts,
-            population=TSI.population(rows),
-            precision=pair.precision,
-            intervals=found,
-            artifacts={PER_ANCHOR: agreeing / comb(rows - 1, 2)} if options.per_anchor else {},
-            paths=total.paths,
-            uncertified=total.uncertified,
-        )
+        artifacts = {PER_ANCHOR: agreeing / comb(rows - 1, 2)} if options.per_anchor else {}
+        return outcome(TSI, total, pair, found, artifacts)
 
 
 def _coincident(pair: Pair, seed: int) -> Partial:

@@ -10,15 +10,15 @@ from pydantic import model_validator
 
 from ordsim_core import betting, sampling
 from workers import costs
-from workers.measures import cutting, looking
+from workers.measures import cutting, looking, ordinal_nulls
 from workers.measures.checks import require_all_comparisons
-from workers.measures.ordinal import QSI, TSI, Ordinal, to_partial, with_population
-from workers.measures.protocol import Measure, MeasureOptions, Outcome
+from workers.measures.ordinal import QSI, TSI, OfEither, outcome, to_partial, with_population
+from workers.measures.protocol import MeasureOptions
 from workers.measures.sizes import UNITS_LIMIT, Members, Never, Units, Width
 
 if TYPE_CHECKING:
     from ordsim_core.intervals import Interval
-    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape, Shard
+    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
     from workers.partials import Partial
 
 AGREEING = "agreeing"
@@ -77,19 +77,12 @@ class QsiUnitsOptions(UnitsOptions):
     pairs: Members = 32
 
 
-class UnitsMeasure(Measure):
+class UnitsMeasure(OfEither):
     """A score estimated from independent units."""
 
     method = "units"
+    described = "from units of comparisons that share rows"
     maximum_rows: int | None = sampling.ROWS_LIMIT - 1
-
-    def __init__(self, kind: Ordinal, options: type[MeasureOptions]) -> None:
-        self.kind = kind
-        self.measure = kind.measure
-        self.title = f"{kind.title} from units of comparisons that share rows"
-        self.minimum_rows = kind.order
-        self.needs_symmetry = kind is QSI
-        self.options = options
 
     def rows_needed(self, options: Any) -> int:
         """Rows in one unit, all different."""
@@ -134,6 +127,11 @@ class UnitsMeasure(Measure):
         interval = betting.sequential(total.vector(AGREEING), self._each(options), confidence)
         return looking.width(interval) <= options.width
 
+    def null(self, shape: PairShape, options: UnitsOptions, seed: int, *, own: bool) -> NullStatistic:
+        """The first of the units that are drawn, or all of them."""
+        units = options.draws if own else min(options.draws, ordinal_nulls.UNITS)
+        return ordinal_nulls.of_units(self.kind, shape, seed, units, self._members(options))
+
     def finish(self, total: Partial, pair: PairFacts, options: UnitsOptions, confidence: float) -> Outcome:
         """Score the units; they are independent, the comparisons in one are not."""
         counts, each = total.counts, self._each(options)
@@ -144,16 +142,7 @@ class UnitsMeasure(Measure):
         def bounds(level: float) -> Interval:
             return (betting.sequential if options.width is not None else betting.interval)(agreeing, each, level)
 
-        return Outcome(
-            score=counts.score,
-            deficit=counts.deficit,
-            counts=counts,
-            population=self.kind.population(pair.shape.rows),
-            precision=pair.precision,
-            intervals=with_population(self.kind, total, pair, confidence, bounds),
-            paths=total.paths,
-            uncertified=total.uncertified,
-        )
+        return outcome(self.kind, total, pair, with_population(self.kind, pair, confidence, bounds))
 
     def _members(self, options: Any) -> int:
         return int(getattr(options, self.kind.members))

@@ -1,0 +1,1 @@
+"""Permutation calibration: what a score is worth against those that chance gives."""
