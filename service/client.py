@@ -9,8 +9,9 @@ import io
 import time
 import uuid
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote
 
+from service import paging
 from service.answers import Results, ServiceError, ServiceUnreachable
 from service.asking import Reference, comparison, reference
 from service.connection import DEFAULT_PAUSE, Connection, suggested_pause
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     import httpx2
     from numpy.typing import NDArray
+
+    from service.grid_answers import GridResults
 
 __all__ = ["Client", "Reference", "Results", "ServiceError", "ServiceUnreachable", "reference"]
 
@@ -125,9 +128,7 @@ class Client:
         The same `idempotency_key` with the same request gives the same job, so a submission whose answer was
         lost can be repeated; without one, each call is a job of its own.
         """
-        key = idempotency_key or str(uuid.uuid4())
-        body = comparison(x, y, measures, options)
-        return self._service.object("POST", "/v1/jobs", json=body, headers={"Idempotency-Key": key})
+        return self.submit_request(comparison(x, y, measures, options), idempotency_key=idempotency_key)
 
     def plan(self, x: Reference, y: Reference, measures: Sequence[Mapping[str, Any]], **options: Any) -> dict[str, Any]:
         """Return what a comparison would cost, without submitting it: seconds, memory, and so on for each measure."""
@@ -186,15 +187,76 @@ class Client:
                 pause = min(pause, left)
             time.sleep(pause)
 
+    def layers(
+        self,
+        x: Sequence[Reference],
+        y: Sequence[Reference],
+        measure: Mapping[str, Any],
+        *,
+        progress: Callable[[dict[str, Any]], object] | None = None,
+        **options: Any,
+    ) -> GridResults:
+        """Compare every layer of one model with every layer of another; arguments and errors as `compare`.
+
+        Parameters
+        ----------
+        x, y : sequence of str or mapping
+            Arrays of the layers.
+        measure : mapping
+        **options
+            Further fields of the request: ``aggregate``, ``calibration``, ``rows``, ...
+        """
+        sides = {name: {"layers": [reference(one) for one in side]} for name, side in (("x", x), ("y", y))}
+        return self._run({"process": "layers", **sides, "measure": dict(measure), **options}, progress)
+
+    def matrix(
+        self,
+        arrays: Sequence[Reference],
+        measure: Mapping[str, Any],
+        *,
+        progress: Callable[[dict[str, Any]], object] | None = None,
+        **options: Any,
+    ) -> GridResults:
+        """Compare all of several arrays with one another; arguments and errors as `compare`.
+
+        Parameters
+        ----------
+        arrays : sequence of str or mapping
+        measure : mapping
+            TSI or QSI, sampled or by units.
+        **options
+            Further fields of the request: ``differences``, ``calibration``, ``rows``, ...
+        """
+        named = [reference(one) for one in arrays]
+        return self._run({"process": "matrix", "arrays": named, "measure": dict(measure), **options}, progress)
+
+    def submit_request(self, body: Mapping[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Submit a whole request of any process, as the contract has it; otherwise as `submit`."""
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        return self._service.object("POST", "/v1/jobs", json=dict(body), headers=headers)
+
+    def _run(self, body: Mapping[str, Any], progress: Callable[[dict[str, Any]], object] | None) -> GridResults:
+        submitted = self.submit_request(body)
+        if progress is not None:
+            progress(submitted)
+        self.wait(submitted["jobID"], progress=progress)
+        from service.grid_answers import GridResults  # noqa: PLC0415 - brings numpy, see `artifact`
+
+        return GridResults(self.document(submitted["jobID"]))
+
+    def document(self, job: str) -> dict[str, Any]:
+        """Return the results of a successful job of any process as JSON; errors as `results`."""
+        return self._service.object("GET", f"{_address(job)}/results")
+
     def results(self, job: str) -> Results:
-        """Return the results of a successful job.
+        """Return the results of a successful comparison.
 
         Raises
         ------
         ServiceError
             ``result-not-ready`` while it runs, ``gone`` after dismissal; a failed job's own problem.
         """
-        return Results(self._service.object("GET", f"{_address(job)}/results"))
+        return Results(self.document(job))
 
     def jobs(self, limit: int = 50, **filters: str) -> list[dict[str, Any]]:
         """Return the newest jobs, newest first: `limit` at most, of all pages.
@@ -206,20 +268,7 @@ class Client:
 
     def jobs_document(self, limit: int = 50, **filters: str) -> dict[str, Any]:
         """Return the same as the service's document, ``jobs`` and ``links``; pages are put together as one."""
-        found: list[dict[str, Any]] = []
-        links: list[dict[str, Any]] = []
-        parameters: dict[str, Any] = dict(filters)
-        target = "/v1/jobs"
-        while len(found) < limit:
-            page = self._service.object("GET", target, params={**parameters, "limit": min(limit - len(found), PAGE)})
-            found += page["jobs"]
-            after = [link for link in page["links"] if link["rel"] == "next"]
-            links = [link for link in links or page["links"] if link["rel"] != "next"] + after
-            following = after[0]["href"] if after else None
-            if following is None or not page["jobs"]:
-                break
-            parameters = dict(parse_qsl(urlsplit(following).query))
-        return {"jobs": found[:limit], "links": links}
+        return paging.jobs(self._service, limit, filters)
 
     def cancel(self, job: str) -> dict[str, Any]:
         """Ask a job to stop and return its status; harmless when done twice.

@@ -51,21 +51,22 @@ def print_report(results: Results, names: Mapping[str, str] | None = None, strea
 def render(results: Results, names: Mapping[str, str] | None = None) -> RenderableType:
     """Lay out a report, as something rich can print."""
     parts: list[RenderableType] = [
-        _rule(f"ordsim, job {results.job}", "bold"),
+        rule(f"ordsim, job {results.job}", "bold"),
         _indented(_inputs(results.json["inputs"], names or {})),
         _indented(Text(_rows(results.json["inputs"]))),
     ]
     for result in results:
-        parts += [Text(), _rule(sentences.title(result), "bold cyan"), *_measure(result)]
+        parts += [Text(), rule(sentences.title(result), "bold cyan"), *_measure(result)]
     if any(result.json.get("baseline") is not None and not result.json.get("calibration") for result in results):
         parts += [Text(), _indented(Text(sentences.CHANCE, style="dim"))]
     if results.warnings:
-        parts += [Text(), _rule("Worth knowing", "bold yellow"), _indented(_warnings(results.warnings))]
-    parts += [Text(), _indented(_provenance(results.json.get("provenance") or {}))]
+        parts += [Text(), rule("Worth knowing", "bold yellow"), _indented(shown_warnings(results.warnings))]
+    parts += [Text(), _indented(provenance(results.json.get("provenance") or {}))]
     return Group(*parts)
 
 
-def _rule(title: str, style: str) -> RenderableType:
+def rule(title: str, style: str) -> RenderableType:
+    """Lay out a heading."""
     return Rule(Text(title, style=style), align="left", style="dim")
 
 
@@ -212,7 +213,8 @@ def _intervals(intervals: Mapping[str, Mapping[str, Any]]) -> RenderableType:
     return table
 
 
-def _warnings(warnings: list[dict[str, str]]) -> RenderableType:
+def shown_warnings(warnings: list[dict[str, str]]) -> RenderableType:
+    """Lay out what a reader should know."""
     table = _grid("left", "left")
     for warning in warnings:
         text = Text(str(warning.get("detail", "")))
@@ -221,7 +223,7 @@ def _warnings(warnings: list[dict[str, str]]) -> RenderableType:
     return table
 
 
-def _provenance(provenance: Mapping[str, Any]) -> RenderableType:
+def provenance(provenance: Mapping[str, Any]) -> RenderableType:
     """One dim paragraph: what is needed to get the same again."""
     said = []
     if provenance.get("seed") is not None:

@@ -46,10 +46,7 @@ PATHS = {
     "direct": "put into order by float64 distances",
     "exact": "by exact arithmetic",
 }
-CHANCE = (
-    "No permutation test was made, so whether chance alone brings scores like these was not assessed: a calibration "
-    "does that."
-)
+CHANCE = "No permutation test was made, so whether chance alone brings scores like these was not assessed."
 """For reports with baselines: an interval speaks of which comparisons were drawn, not of what chance can do."""
 ROUNDING = 1e-12
 

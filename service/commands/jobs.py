@@ -22,6 +22,7 @@ def submit(
     distance: options.Distance = None,
     precision: options.Precision = None,
     groups: options.Groups = None,
+    calibrate: options.Calibrate = None,
     confidence: options.Confidence = None,
     seed: options.Seed = None,
     rows: options.Rows = None,
@@ -36,6 +37,7 @@ def submit(
         rows,
         precision=precision,
         groups=options.labels(groups),
+        calibration=options.calibration(calibrate),
         confidence=confidence,
         seed=seed,
         missing_chunks=missing_chunks,
@@ -67,14 +69,22 @@ def results(job: options.Job, as_json: options.AsJson = False, url: options.Url 
     """Print the report of a successful job."""
     with problems_as_json(as_json), options.connect(url) as client:
         try:
-            found = client.results(job)
+            found = client.document(job)
         except ServiceError:
             # The answer may be the job's own problem: the job failed, and nothing was wrong with the question.
             status = client.status(job)
             if status["status"] in FINAL - {"successful"}:
                 watching.require_success(status)
             raise
-    show(found, as_json)
+    if as_json:
+        print_json(found)
+    elif found["process"] == "compare":
+        print_report(Results(found))
+    else:
+        from service.grid_answers import GridResults  # noqa: PLC0415 - brings numpy, for these results only
+        from service.grid_report import print_grid  # noqa: PLC0415
+
+        print_grid(GridResults(found))
 
 
 def show(found: Results, as_json: bool, names: dict[str, str] | None = None) -> None:

@@ -87,6 +87,15 @@ MissingChunks = Annotated[
         help="What an absent zarr chunk means: error, or fill with the array's fill value. [default: error]",
     ),
 ]
+Calibrate = Annotated[
+    str | None,
+    typer.Option(
+        "--calibrate",
+        metavar="N",
+        help="Also compare every score with those of N permutations of rows: N[,OPTION=VALUE...], e.g. 200, or "
+        "999,scheme=within-groups,alpha=0.01.",
+    ),
+]
 Label = Annotated[str | None, typer.Option("--label", help="Free text to find the job by.")]
 Root = Annotated[
     list[str] | None,
@@ -203,6 +212,22 @@ def array(text: str) -> dict[str, Any]:
 def labels(text: str | None) -> dict[str, Any] | None:
     """Read root:path of an array of labels, if there is one."""
     return None if text is None else array(text)
+
+
+def calibration(text: str | None) -> dict[str, Any] | None:
+    """Read ``200,alpha=0.01`` as a request's calibration."""
+    if text is None:
+        return None
+    number, *pairs = (part.strip() for part in text.split(","))
+    read: dict[str, Any] = {"permutations": value(number)}
+    for pair in pairs:
+        option, equals, written = pair.partition("=")
+        if not (option and equals and written) or option in read:
+            raise typer.BadParameter(
+                f"{text!r}: write N[,OPTION=VALUE...], e.g. 200,scheme=within-groups", param_hint="--calibrate"
+            )
+        read[option] = {"exceedances": value(written)} if option == "early_stop" else value(written)
+    return read
 
 
 def request(

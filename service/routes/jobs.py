@@ -14,7 +14,7 @@ from fastapi import APIRouter, Body, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
-from service import artifacts, checks, documents, errors, findings, schemas
+from service import artifacts, checks, documents, errors, findings, grid_findings, schemas
 from service.errors import HttpProblem
 from service.openapi import problems
 from service.planning import Workplace
@@ -194,7 +194,7 @@ def get_job(
     "/{jobID}/results",
     operation_id="get_results",
     summary="Results of a job",
-    response_model=findings.Results,
+    response_model=findings.Results | grid_findings.LayersResults | grid_findings.MatrixResults,
     responses=problems(404, 409, 410, 422, 503, 507),
 )
 def get_results(services: Injected, request: Request, job_id: JobName) -> Response:

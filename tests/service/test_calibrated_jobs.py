@@ -13,6 +13,7 @@ from ordsim_core.calibration.schemes import scheme
 from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare, select
 from ordsim_core.triplets import exact_block, units_range
+from service import findings, grid_findings
 from tests.service.conftest import EXACT, check_problem, compare, finish, request
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def test_a_calibration_is_that_of_the_measure_on_permuted_rows(
 ) -> None:
     body = request("large", "larger", [measure], rows=ROWS, seed=5, calibration={"permutations": DRAWS})
     results = compare(client, body)
+    findings.Results.model_validate(results)
     (result,) = results["results"]
     x, y = spaces(read, "large", "larger")
     drawn = scheme("rows", 60)
@@ -139,6 +141,7 @@ def test_layers_share_design_and_permutations(client: httpx2.Client, read: Calla
     x, y = ["large", "larger"], ["larger", "large"]
     body = layers(x, y, rows=ROWS, seed=3, calibration={"permutations": DRAWS}, aggregate="row-max-mean")
     found = compare(client, body)
+    grid_findings.LayersResults.model_validate(found)
     xs, ys = spaces(read, *x), spaces(read, *y)
     drawn = scheme("rows", 60)
     table = np.array(
@@ -176,6 +179,7 @@ def test_a_matrix_has_the_scores_of_single_comparisons(client: httpx2.Client) ->
     wanted = {"permutations": DRAWS}
     body = matrix(["large", "larger", "large"], rows=ROWS, seed=3, calibration=wanted)
     found = compare(client, body)
+    grid_findings.MatrixResults.model_validate(found)
     assert found["labels"] == ["lab:large", "lab:larger", "lab:large"]
     single = compare(client, request("large", "larger", [UNITS], rows=ROWS, seed=3))["results"][0]
     bounds = single["intervals"]["sampling"]
@@ -191,7 +195,9 @@ def test_a_matrix_has_the_scores_of_single_comparisons(client: httpx2.Client) ->
 
 def test_differences_are_signed_and_have_intervals(client: httpx2.Client) -> None:
     body = matrix(["large", "larger", "large"], rows=ROWS, differences={"x": 0, "reference": 1})
-    (found,) = compare(client, body)["differences"]
+    results = compare(client, body)
+    grid_findings.MatrixResults.model_validate(results)
+    (found,) = results["differences"]
     assert found["array"] == 2
     assert found["difference"] > 0
     assert found["sampling"]["low"] < found["difference"] < found["sampling"]["high"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +22,7 @@ from service.commands.outcome import CommandError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
 MODULE = '''
 """Measures of a stranger."""
@@ -185,3 +189,49 @@ def test_in_a_process_of_its_own(folder: Path) -> None:
     )
     assert found.returncode == 1, found.stderr
     assert "checks failed." in found.stdout
+
+
+@pytest.fixture(scope="module")
+def audit() -> ModuleType:
+    """The script that `make audit` runs."""
+    spec = importlib.util.spec_from_file_location("ordsim_audit", Path(__file__).parents[2] / "deploy" / "audit.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["ordsim_audit"] = module  # data classes look themselves up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_audit_passes_our_own_measures(audit: ModuleType) -> None:
+    examined, missing = audit.audit(tuple(one for one in audit.CANDIDATES if one.distribution == "ordsim"))
+    assert missing == []
+    assert len(examined) == 5
+    assert [(one.candidate.name, one.report.failed) for one in examined if one.report.failed] == []
+    text = audit.table(examined, missing, datetime(2027, 1, 2, tzinfo=UTC))
+    assert "Made by `make audit` on 2027-01-02" in text
+    assert "Nothing." in text
+    assert "No other package with a similarity function is installed." in text
+    assert text.count("| 0 of 23 | 0 |") == 5
+
+
+def test_the_audit_survives_the_packages_of_others(
+    audit: ModuleType, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    candidates = (
+        audit.Candidate("faulty", "numpy", "strange_measures", lambda module: module.with_epsilon),
+        audit.Candidate("distant", "numpy", "strange_measures", lambda _: lambda *_: math.nan),
+        audit.Candidate("broken", "numpy", "strange_broken", lambda module: module.cka),
+        audit.Candidate("absent", "no-such-package", "nothing", lambda module: module.cka),
+        audit.Candidate("absent too", "no-such-package", "nothing", lambda module: module.cka),
+    )
+    examined, missing = audit.audit(candidates)
+    text = audit.table(examined, missing, datetime(2027, 1, 2, tzinfo=UTC))
+    rows = [line for line in text.splitlines() if line.startswith("| numpy")]
+    assert [row.count("|") for row in rows] == [8, 8, 8]
+    assert "**" in rows[0]
+    assert "cannot be examined: with numpy arrays" in rows[1]
+    assert "No module named 'strange_missing'" in rows[2]
+    assert "* numpy, faulty: **small values**: " in text
+    assert text.endswith("Not installed, so not examined: no-such-package.\n")

@@ -164,7 +164,9 @@ def test_a_schema_error_points_to_its_field(client: httpx2.Client) -> None:
     detail = refused(client, request(measures=[{"measure": "tsj"}]), "invalid-request", "/measures/0/measure")
     assert "tsj" in detail
     problem = check_problem(client.post("/v1/jobs", json={}), 422, "invalid-request")
-    assert [error["pointer"] for error in problem["errors"]] == ["/process", "/x", "/y", "/measures"]
+    assert [error["pointer"] for error in problem["errors"]] == ["/process"]
+    problem = check_problem(client.post("/v1/jobs", json={"process": "compare"}), 422, "invalid-request")
+    assert [error["pointer"] for error in problem["errors"]] == ["/x", "/y", "/measures"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+"""Results of layers and matrix jobs as a person reads them in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from service import calibrated
+from service.report import WIDEST, provenance, rule, shown_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+    from rich.console import RenderableType
+
+    from service.grid_answers import GridResults
+
+MOST_COLUMNS = 12
+"""Of a table of scores that is printed; the JSON document has all."""
+LIKELY = 0.05
+
+
+def print_grid(results: GridResults, stream: IO[str] | None = None) -> None:
+    """Print a report: on standard output, if nothing else is said."""
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    console.print(render(results), width=min(console.width, WIDEST))
+
+
+def render(results: GridResults) -> RenderableType:
+    """Lay out a report, as something rich can print."""
+    inputs = results.json["inputs"]
+    layers = results.process == "layers"
+    rows = [_name(one) for one in (inputs["x"]["layers"] if layers else inputs["arrays"])]
+    columns = [_name(one) for one in (inputs["y"]["layers"] if layers else inputs["arrays"])]
+    spec = results.json["spec"]
+    parts: list[RenderableType] = [
+        rule(f"ordsim, job {results.job}", "bold"),
+        Text(f"  {spec['measure'].upper()} {spec['method']} of {inputs['n']:,} rows"),
+        Text(),
+        _legend(rows, columns if layers else []),
+        Text(),
+        _scores(results, len(rows), len(columns)),
+        Text(),
+    ]
+    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    for label, text in _facts(results):
+        facts.add_row(Text(label, style="dim"), Text(text))
+    parts += [facts, Text()]
+    if results.warnings:
+        parts += [rule("Worth knowing", "bold yellow"), shown_warnings(results.warnings), Text()]
+    return Group(*parts, provenance(results.json.get("provenance") or {}))
+
+
+def _name(one: dict[str, Any]) -> str:
+    return f"{one['root']}:{one['path']}"
+
+
+def _legend(rows: list[str], columns: list[str]) -> RenderableType:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    for side, names in (("x" if columns else "", rows), ("y", columns)):
+        for place, name in enumerate(names):
+            table.add_row(Text(f"{side}{place}", style="bold"), name)
+    return table
+
+
+def _scores(results: GridResults, rows: int, columns: int) -> RenderableType:
+    """A table of scores; those that chance makes as large too often are dim."""
+    x, y = ("x", "y") if results.process == "layers" else ("", "")
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table.add_column("")
+    shown = min(columns, MOST_COLUMNS)
+    for column in range(shown):
+        table.add_column(f"{y}{column}", justify="right")
+    p_values = results.p_values
+    for row in range(rows):
+        cells = []
+        for column in range(shown):
+            likely = p_values is not None and p_values[row, column] > LIKELY
+            cells.append(Text(f"{results.scores[row, column]:.4f}", style="dim" if likely else ""))
+        table.add_row(Text(f"{x}{row}", style="bold"), *cells)
+    if shown < columns:
+        table.caption = f"{columns - shown} more columns are in the JSON document"
+    return table
+
+
+def _facts(results: GridResults) -> Iterator[tuple[str, str]]:
+    found = results.json
+    if reason := found.get("reason"):
+        yield "no score", str(reason)
+    if best := found.get("best"):
+        yield "best", f"x{best['x']} with y{best['y']}: {best['score']:.6f}"
+    if (aggregate := found.get("aggregate")) and aggregate["score"] is not None:
+        yield "aggregate", f"{aggregate['kind']}: {aggregate['score']:.6f}"
+    if order := found.get("order"):
+        yield "order", " ".join(str(place) for place in order)
+    for one in found.get("differences") or ():
+        yield f"difference {one['array']}", _difference(one)
+    if calibration := found.get("calibration"):
+        yield from calibrated.lines(calibration)
+
+
+def _difference(one: dict[str, Any]) -> str:
+    bounds = one["sampling"]
+    said = f"{one['difference']:+.6f}; {bounds['low']:+.6f} to {bounds['high']:+.6f} of these rows"
+    if jackknife := one.get("jackknife"):
+        said += f"; {jackknife['low']:+.6f} to {jackknife['high']:+.6f} of the population, not rigorous"
+    if one.get("pValue") is not None:
+        said += f"; p {one['pValue']:.3g}"
+    return said
