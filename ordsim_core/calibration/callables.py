@@ -1,9 +1,7 @@
 """Calibration of any similarity of two arrays, for notebooks.
 
-from ordsim_core.calibration.callables import calibrate
-
-found = calibrate(similarity, x, y, permutations=999)
-found.score, found.p_value, found.threshold
+>>> found = calibrate(similarity, x, y, permutations=999)
+>>> found.score, found.p_value, found.threshold
 """
 
 from __future__ import annotations

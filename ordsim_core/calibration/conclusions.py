@@ -132,6 +132,7 @@ def conclude(
     NonFiniteStatisticError
         If a value is NaN or infinite.
     """
+    alpha = float(alpha)
     check_level(alpha, smax)
     intervals.check_confidence(confidence)
     if enumerated and early_stop is not None:
@@ -152,7 +153,7 @@ def conclude(
         p_value_interval=_interval(exceedances, permutations, confidence, enumerated, stop is not None),
         threshold=placed.threshold,
         score=placed.score,
-        alpha=float(alpha),
+        alpha=alpha,
         smax=None if smax is None else float(smax),
         enumerated=enumerated,
         stopped_early=stop is not None,
@@ -188,10 +189,10 @@ def place(values: Values, alpha: float, smax: float | None) -> Placed:
 def most_rejected(alpha: float, size: int) -> int:
     """Give floor(alpha size), the most exceedances, the observed one included, for which p is at most alpha.
 
-    `alpha` is the decimal number that was written. Where that is cut off, as that of 1 / 3 is, the p-value that is the
-    same float counts as alpha.
+    Alpha is the number that was written: 1 of 20 is 0.05, though the float is more, and 41 of 100 are 0.41, though the
+    float is less. Both are the floats nearest to what they stand for, as p-values are.
     """
-    rejected = math.floor(Fraction(str(float(alpha))) * size)
+    rejected = math.floor(Fraction(alpha) * size)
     return rejected + 1 if (rejected + 1) / size <= alpha else rejected
 
 

@@ -114,9 +114,8 @@ def gather(values: NDArray[Any] | Sequence[Any]) -> tuple[NDArray[Any], int]:
     shape = values.shape if isinstance(values, np.ndarray) else (len(listed),)
     if all(isinstance(value, Rational) for value in listed):
         denominator = math.lcm(*(int(value.denominator) for value in listed))
-        return _integers([int(value.numerator) * (denominator // int(value.denominator)) for value in listed]).reshape(
-            shape
-        ), denominator
+        units = [int(value.numerator) * (denominator // int(value.denominator)) for value in listed]
+        return _integers(units).reshape(shape), denominator
     if all(isinstance(value, np.floating) for value in listed):
         return np.array(listed).reshape(shape), 1
     return np.array([as_float(value) for value in listed]).reshape(shape), 1

@@ -161,17 +161,22 @@ def count_disagreeing(ones: NDArray[np.uint64], others: NDArray[np.uint64], foun
     for begin in range(0, size, _WORDS_AT_ONCE):
         end = min(begin + _WORDS_AT_ONCE, size)
         for i in range(ones.shape[0]):
+            greater, less = ones[i, GREATER, begin:end], ones[i, LESS, begin:end]
             for j in range(others.shape[0]):
-                found[i, j] += _differing(ones[i, :, begin:end], others[j, :, begin:end])
+                found[i, j] += _differing(greater, less, others[j, GREATER, begin:end], others[j, LESS, begin:end])
 
 
 @kernel
-def _differing(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> Int:
-    greater, less, other_greater, other_less = one[GREATER], one[LESS], other[GREATER], other[LESS]
+def _differing(
+    greater: NDArray[np.uint64],
+    less: NDArray[np.uint64],
+    other_greater: NDArray[np.uint64],
+    other_less: NDArray[np.uint64],
+) -> Int:
     total = np.uint64(0)
     for place in range(greater.shape[0]):
         word = (greater[place] ^ other_greater[place]) | (less[place] ^ other_less[place])
-        # The usual folding sum; LLVM makes one instruction of it.
+        # The usual folding sum; LLVM counts the bits of several words at once instead.
         word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
         word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
         word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

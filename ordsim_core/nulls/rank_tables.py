@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from ordsim_core.spaces import Space
 
+TARGET_BUILDING_BYTES = 3 * PRODUCT_BYTES
+"""Memory beside the table while it is built: products of two blocks of rows, and what puts a few of them into order."""
 PAIR_BUILDING_BYTES = 80
 """Memory that a pair takes while all pairs are put into order."""
 
@@ -101,6 +103,11 @@ def target_bytes(distinct: int) -> int:
     return distinct * distinct * _rank_type(distinct).itemsize
 
 
+def target_building_bytes(distinct: int) -> int:
+    """Give the bytes that it takes to build a table of the distances from each row, the table included."""
+    return target_bytes(distinct) + TARGET_BUILDING_BYTES
+
+
 def pair_bytes(distinct: int) -> int:
     """Give the bytes of a table of all distances of so many distinct rows; building it takes a multiple."""
     return distinct * distinct * _rank_type(distinct * (distinct + 1) // 2).itemsize
@@ -114,12 +121,7 @@ def pair_building_bytes(distinct: int) -> int:
 def of_targets(space: Space, checkpoint: Callable[[], None] = no_checkpoint) -> RankTable:
     """Rank the distances from each row, in the order in which `triplets.exact_block` puts them.
 
-    `checkpoint` is called between blocks of work; may raise to give up.
-
-    Raises
-    ------
-    ValueError
-        If the space has no rows.
+    `checkpoint` is called between blocks of work; may raise to give up. See `target_building_bytes`.
     """
     return RankTable(target_ranks(space, 0, space.distinct, checkpoint), space.packing.number, False)
 
