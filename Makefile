@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint deploy/constraints.
 SOURCES := ordsim_core workers service
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow bench lint format hooks clean
+.PHONY: help demo serve test test-slow bench audit lint format hooks clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ test-slow: $(VENV)/.installed-dev ## run the long statistical and fault tests (3
 
 bench: $(VENV)/.installed-bench ## measure how fast it is (15 minutes on two cores; BENCH=--help lists options)
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python tests/bench $(BENCH)
+
+AUDIT ?= audit.md
+audit: $(VENV)/.installed ## examine public similarity functions that are installed; AUDIT=FILE chooses the table
+	$(BIN)/python deploy/audit.py $(AUDIT)
 
 lint: $(VENV)/.installed-dev ## ruff, mypy and the import contracts
 	$(BIN)/ruff check .

@@ -146,11 +146,10 @@ def _score(x: Features, y: Features) -> float:
         return float(np.linalg.svd(product, compute_uv=False).sum()) / (x.norm * y.norm)
     directions, correlations, _ = np.linalg.svd(product, full_matrices=False)
     if kind is Kind.CCA:
-        return float(correlations.sum()) / min(product.shape)
+        return float(correlations.mean())
     # Morcos, Raghu and Bengio 2018: each direction weighs as much as it has of x.
     weights = np.abs(directions.T @ x.weights).sum(axis=1)
-    mean: float = np.average(correlations, weights=weights).item()
-    return mean
+    return float(np.average(correlations, weights=weights))
 
 
 def _unbiased(squared: float, one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from service.commands import comparing, importing, jobs, serving
+from service.commands import comparing, conforming, importing, jobs, serving
 
 application = typer.Typer(
     name="ordsim",
     help="How similar are two neural representations? Exact and sampled ordinal similarity (TSI, QSI).",
-    epilog="Exit codes: 0 done; 1 the job failed or was dismissed; 2 wrong usage or a refused request; "
+    epilog="Exit codes: 0 done; 1 the job failed or was dismissed, or a check of `conform` failed; 2 wrong usage or a refused request; "
     "3 the service cannot be reached.",
     no_args_is_help=True,
     add_completion=False,
@@ -43,3 +43,4 @@ application.command("results")(jobs.results)
 application.command("list")(jobs.list_jobs)
 application.command("cancel")(jobs.cancel)
 application.command("import")(importing.import_file)
+application.command("conform")(conforming.conform)

@@ -1,0 +1,1 @@
+"""A suite of checks for any function that compares two representations."""

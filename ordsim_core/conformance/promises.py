@@ -1,0 +1,41 @@
+"""What a function may promise; a suite fails it only for a promise it broke."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Promise(StrEnum):
+    """A property that some measures have, and others need not have."""
+
+    SYMMETRY = "symmetry"
+    """x and y can be exchanged."""
+
+    ROW_PERMUTATION = "row-permutation"
+    """The order of the rows does not matter, if it is the same in x and y."""
+
+    ROTATION = "rotation"
+    """An orthogonal transformation of the columns of either array changes nothing."""
+
+    SCALE = "scale"
+    """A positive factor on either array changes nothing."""
+
+    SHIFT = "shift"
+    """A constant added to either array changes nothing."""
+
+    NO_VARIANCE = "no-variance"
+    """An array whose rows are all equal has no score: an error, or NaN."""
+
+    ZERO_IF_INDEPENDENT = "zero-if-independent"
+    """Independent arrays score 0 on average, however few rows they have."""
+
+
+DEFAULT = (
+    Promise.SYMMETRY,
+    Promise.ROW_PERMUTATION,
+    Promise.ROTATION,
+    Promise.SCALE,
+    Promise.SHIFT,
+    Promise.NO_VARIANCE,
+)
+"""What is expected of a measure of how similar two representations are, such as CKA."""

@@ -1,0 +1,269 @@
+"""The conformance suite finds each kind of fault, and nothing wrong with what is right."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+from typing import TYPE_CHECKING, Any
+
+import faulty_measures
+import numpy as np
+import pytest
+
+from ordsim_core.conformance import references
+from ordsim_core.conformance.findings import Verdict
+from ordsim_core.conformance.kinds import Arrays, Kind
+from ordsim_core.conformance.promises import DEFAULT, Promise
+from ordsim_core.conformance.subjects import UnusableError
+from ordsim_core.conformance.suite import examine
+from ordsim_core.cosine.gram_sums import Statistic
+from ordsim_core.cosine.linear import linear_cka
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ordsim_core.conformance.findings import Report
+
+RIGHT = {
+    "cka": Kind.SIMILARITY,
+    "debiased_cka": Kind.SIMILARITY,
+    "svcca": Kind.SIMILARITY,
+    "cka_deficit": Kind.DISTANCE,
+    "distance": Kind.DISTANCE,
+}
+
+FAULTS = {
+    "cka_with_epsilon": {"identity", "identity, other layout", "scale", "small values", "duplicate rows"},
+    "cka_with_tiny_epsilon": {"small values"},
+    "cka_uncentred": {"shift"},
+    "svcca_uncentred": {"shift"},
+    "debiased_divided_on_one_side": {"identity", "identity, other layout", "duplicate rows"},
+    "debiased_with_wrong_n": {"shift"},
+    "cka_that_averages": {
+        "identity",
+        "identity, other layout",
+        "limits",
+        "duplicate rows",
+        *(f"{n} rows" for n in (2, 3, 4)),
+    },
+    "cka_of_anything": {"no variance", "not finite"},
+    "cka_in_place": {"inputs left alone"},
+    "row_by_row": {"row permutation", "shift", "no variance"},
+    "one_sided": {"symmetry"},
+}
+ROUNDING = {"limits", "identity", "identity, other layout"}
+"""Checks that some of these break by a few roundings, depending on the library that multiplies."""
+
+
+def failed(report: Report) -> set[str]:
+    return {finding.check for finding in report.failed}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_functions_pass(name: str) -> None:
+    report = examine(getattr(faulty_measures, name), RIGHT[name])
+    assert report.failed == ()
+    assert (report.name, report.arrays, report.precision) == (name, Arrays.NUMPY, "float64")
+    assert len({finding.check for finding in report.findings}) == len(report.findings) == 23
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_found_where_it_is(name: str) -> None:
+    found = failed(examine(getattr(faulty_measures, name)))
+    assert found >= FAULTS[name]
+    assert found <= FAULTS[name] | ROUNDING
+
+
+def test_sums_in_the_order_of_memory_are_found() -> None:
+    finding = examine(faulty_measures.cka_by_layout).find("identity, other layout")
+    assert finding.verdict is Verdict.FAIL
+    assert finding.figure is not None
+    assert 0 < abs(finding.figure) < 1e-13
+    assert "rounding" in finding.detail
+
+
+def test_an_epsilon_is_called_by_its_name() -> None:
+    finding = examine(faulty_measures.cka_with_tiny_epsilon).find("small values")
+    assert "denominator" in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("debiased_cka", Verdict.PASS),
+        ("biased_called_debiased", Verdict.FAIL),
+    ],
+)
+def test_a_debiased_measure_is_held_to_zero(name: str, verdict: Verdict) -> None:
+    function = getattr(faulty_measures, name)
+    report = examine(function, promised=(*DEFAULT, Promise.ZERO_IF_INDEPENDENT))
+    assert report.find("independent arrays").verdict is verdict
+    assert examine(function).find("independent arrays").verdict is Verdict.INFO
+
+
+@pytest.mark.parametrize(
+    ("name", "promise", "check"),
+    [
+        ("cka_uncentred", Promise.SHIFT, "shift"),
+        ("one_sided", Promise.SYMMETRY, "symmetry"),
+        ("row_by_row", Promise.ROW_PERMUTATION, "row permutation"),
+        ("cka_with_epsilon", Promise.SCALE, "scale"),
+        ("cka_of_anything", Promise.NO_VARIANCE, "no variance"),
+    ],
+)
+def test_what_is_not_promised_is_a_fact(name: str, promise: Promise, check: str) -> None:
+    function = getattr(faulty_measures, name)
+    assert examine(function).find(check).verdict is Verdict.FAIL
+    kept = tuple(other for other in DEFAULT if other is not promise)
+    finding = examine(function, promised=kept).find(check)
+    assert (finding.verdict, finding.figure is not None) == (Verdict.INFO, True)
+
+
+def test_near_identity_says_what_resolves() -> None:
+    naive, direct = examine(faulty_measures.cka), examine(faulty_measures.cka_deficit, Kind.DISTANCE)
+    ours = examine(lambda x, y: linear_cka(x, y).deficit, Kind.DISTANCE)
+    for report, at_1e_8 in ((naive, "does not resolve"), (direct, "resolves"), (ours, "resolves")):
+        assert report.find("near identity, 1e-4").detail.startswith("resolves")
+        assert report.find("near identity, 1e-8").detail.startswith(at_1e_8)
+        assert "(linear CKA)" in report.find("near identity, 1e-8").detail
+    debiased = examine(references.debiased_linear_cka_deficit, Kind.DISTANCE)
+    assert "(debiased linear CKA)" in debiased.find("near identity, 1e-8").detail
+    assert debiased.find("near identity, 1e-8").detail.startswith("resolves")
+
+
+def test_near_identity_without_an_oracle_goes_by_the_order() -> None:
+    def euclidean(x: Any, y: Any) -> float:
+        return float(np.linalg.norm(np.subtract(x, y)))
+
+    def floored(x: Any, y: Any) -> float:
+        return max(1e-6, euclidean(x, y)) if (x != y).any() else 0.0
+
+    promised = (Promise.SYMMETRY, Promise.ROW_PERMUTATION)
+    for function, said in ((euclidean, "resolves"), (floored, "does not resolve")):
+        report = examine(function, Kind.DISTANCE, promised=promised)
+        assert report.find("near identity, 1e-8").detail.startswith(said)
+        assert report.find("widths").detail == "x and y must have as many columns"
+
+
+@pytest.mark.parametrize("debiased", [False, True])
+def test_the_reference_is_the_deficit_of_the_score(debiased: bool) -> None:
+    draw = np.random.default_rng(4)
+    x = draw.standard_normal((30, 5))
+    deficit = references.debiased_linear_cka_deficit if debiased else references.linear_cka_deficit
+    for delta in (1.0, 1e-2):
+        y = x + delta * draw.standard_normal(x.shape)
+        assert deficit(x, y) == pytest.approx(1 - references.linear_cka(x, y, debiased=debiased), rel=1e-9)
+    y = x + 1e-8 * draw.standard_normal(x.shape)
+    exact = linear_cka(x, y, Statistic.DEBIASED if debiased else Statistic.BIASED).deficit
+    assert deficit(x, y) == pytest.approx(exact, rel=1e-7)
+
+
+def called_with(check: Callable[[Any, Any], Any]) -> Callable[[Any, Any], float]:
+    """A right function that looks at its arguments first."""
+
+    def function(x: Any, y: Any) -> float:
+        check(x, y)
+        return faulty_measures.cka(x, y)
+
+    return function
+
+
+def test_a_function_that_fails_where_it_should_not_is_told() -> None:
+    def odd(x: Any, y: Any) -> None:
+        if x.shape[1] != y.shape[1] and (x[0] > 2.9).any():
+            raise IndexError
+
+    finding = examine(called_with(odd)).find("shift")
+    assert (finding.verdict, finding.detail) == (Verdict.FAIL, "on ordinary arrays it raised IndexError")
+
+
+@pytest.mark.parametrize("error", [IndexError("out of range"), ZeroDivisionError("division by zero"), ValueError("")])
+def test_errors_that_explain_nothing_fail(error: Exception) -> None:
+    def few(x: Any, y: Any) -> None:
+        if len(x) < 4:
+            raise error
+
+    report = examine(called_with(few))
+    assert failed(report) == {"3 rows", "2 rows"}
+
+
+def test_nan_is_no_answer_for_few_rows() -> None:
+    def function(x: Any, y: Any) -> float:
+        return faulty_measures.cka(x, y) if len(x) > 3 else math.nan
+
+    assert failed(examine(function)) == {"3 rows", "2 rows"}
+
+
+def test_random_values_are_a_fact() -> None:
+    draw = np.random.default_rng(1)
+
+    def function(x: Any, y: Any) -> float:
+        return faulty_measures.cka(x, y) if np.array_equal(x, y) else faulty_measures.cka(x, y) * draw.uniform(0.9, 1)
+
+    finding = examine(function).find("repeated calls")
+    assert (finding.verdict, finding.detail) == (Verdict.INFO, "the value changes from call to call")
+
+
+def test_single_precision_is_judged_by_its_own_roundoff() -> None:
+    def function(x: Any, y: Any) -> np.float32:
+        return np.float32(faulty_measures.cka(x, y))
+
+    report = examine(function)
+    assert (report.precision, report.failed) == ("float32", ())
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda _: 1.0, "raised TypeError"),
+        (lambda *_: (1.0, 2.0), "returns a tuple"),
+        (lambda *both: both[0], "returns an array of shape"),
+        (lambda *_: None, "returns a NoneType"),
+        (lambda *_: math.nan, "returned nan"),
+    ],
+)
+def test_what_cannot_be_examined_says_why(answer: Callable[..., Any], said: str) -> None:
+    with pytest.raises(UnusableError, match=said):
+        examine(answer, arrays=Arrays.NUMPY)
+
+
+def test_results_may_be_arrays_of_one_number() -> None:
+    assert examine(lambda x, y: np.array([[faulty_measures.cka(x, y)]])).failed == ()
+
+
+def test_tensors_are_tried_after_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tensor:
+        """As much of a tensor as is needed; torch itself is not among the dependencies of the tests."""
+
+        def __init__(self, values: np.ndarray) -> None:
+            self.values = values
+
+        def detach(self) -> Tensor:
+            return self
+
+        def cpu(self) -> Tensor:
+            return self
+
+        def numpy(self) -> np.ndarray:
+            return self.values
+
+    class Torch:
+        from_numpy = Tensor
+
+    find_spec, import_module = importlib.util.find_spec, importlib.import_module
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name == "torch" else find_spec(name))
+    monkeypatch.setattr(importlib, "import_module", lambda name: Torch if name == "torch" else import_module(name))
+    report = examine(lambda x, y: Tensor(np.asarray(faulty_measures.cka(x.values, y.values))))
+    assert (report.arrays, report.failed) == (Arrays.TORCH, ())
+
+
+def test_tensors_without_torch_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(UnusableError, match="torch is not installed"):
+        examine(faulty_measures.cka, arrays=Arrays.TORCH)
+
+
+def test_a_check_that_does_not_exist() -> None:
+    with pytest.raises(KeyError):
+        examine(faulty_measures.cka).find("nothing")
