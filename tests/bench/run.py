@@ -15,6 +15,7 @@ import exact_quadruplets
 import exact_triplets
 import machine
 import memory
+import nulls
 import samples
 import steps
 import table
@@ -35,6 +36,7 @@ SECTIONS = (
     Section("samples", "Sampled TSI and QSI, ns a sample", samples.measure),
     Section("units", "Units against independent samples: width at equal time", units.measure),
     Section("exact-qsi", "Exact QSI with its TSI", exact_quadruplets.measure),
+    Section("nulls", "Statistics of permuted rows, from stored ranks", nulls.measure),
     Section("memory", "Private memory of exact TSI", memory.measure),
     Section("end-to-end", "A job through a service with one worker", end_to_end.measure),
 )

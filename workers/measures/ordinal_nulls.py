@@ -36,13 +36,13 @@ TARGET_ROWS = 10_000
 PAIR_ROWS = exact.QUADRUPLET_ROWS_LIMIT
 """Rows whose distances are ranked all together."""
 
-LOOK_UP = 6e-9
-"""Seconds to look one comparison up and put its sign away."""
-SINGLE = 40e-9
-"""The same of a comparison that shares no row with the one before."""
-COUNT = 30e-12
+LOOK_UP = 5e-9
+"""Seconds to look one distance of a unit up and compare it with the others."""
+SINGLE = 20e-9
+"""Seconds for a comparison that shares no row with the one before."""
+COUNT = 15e-12
 """Seconds to compare one pair of signs."""
-RANKED_TARGET = 35e-9
+RANKED_TARGET = 15e-9
 """Seconds to count one target of an anchor, from stored orders."""
 
 
@@ -98,7 +98,9 @@ class DesignStatistic:
     @property
     def permuted_seconds(self) -> float:
         """Looking up."""
-        return self.unit * (SINGLE if self.design.stream.single else LOOK_UP)
+        if self.design.stream.single:
+            return self.unit * SINGLE
+        return self.design.units * self.design.members * LOOK_UP
 
     @property
     def statistic_seconds(self) -> float:
@@ -229,7 +231,7 @@ def _table(one: Operand, checkpoint: Checkpoint, *, pairs: bool) -> RankTable:
 
 
 def _table_bytes(shape: PairShape, *, pairs: bool) -> int:
-    building = rank_tables.pair_building_bytes if pairs else rank_tables.target_bytes
+    building = rank_tables.pair_building_bytes if pairs else rank_tables.target_building_bytes
     return building(shape.rows) + costs.pair_bytes(shape) // 2 + costs.anchor_bytes(shape)
 
 

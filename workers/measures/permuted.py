@@ -15,7 +15,7 @@ from pydantic import SerializeAsAny
 from ordsim_core.calibration import schemes, stopping, values
 from ordsim_core.calibration.aggregates import Kind as AggregateKind
 from ordsim_core.calibration.aggregates import aggregate
-from ordsim_core.calibration.errors import UndefinedPermutationError
+from ordsim_core.calibration.errors import NonFiniteStatisticError, UndefinedPermutationError
 from workers import operands
 from workers.errors import ProblemError
 from workers.measures import cutting, grids, registry
@@ -146,7 +146,10 @@ class Permuted(Measure):
         if total.tally[ENUMERATED]:
             return False
         found, _ = aggregate(options.aggregate, total.vector(STATISTICS))  # with `pairs`, 0 below the diagonal
-        reached = values.reaches(found[0], found[1:])
+        try:
+            reached = values.reaches(found[0], found[1:])
+        except NonFiniteStatisticError:
+            return True  # more permutations would not mend it
         return stopping.stops_after(reached, options.calibration.early_stop.exceedances) is not None
 
     def finish(self, total: Partial, pair: PairFacts, options: PermutedOptions, confidence: float) -> Outcome:
@@ -156,6 +159,14 @@ class Permuted(Measure):
             return grids.undefined(str(total.vector(REASON)[0]))
         statistics, enumerated = total.vector(STATISTICS), bool(total.tally[ENUMERATED])
         basis = Basis(found.statistic, found.rows, pair.shape.rows)
+        try:
+            return self._conclude(statistics, basis, options, enumerated, confidence)
+        except NonFiniteStatisticError as error:
+            return grids.undefined(f"{error}.")
+
+    def _conclude(
+        self, statistics: NDArray[Any], basis: Basis, options: PermutedOptions, enumerated: bool, confidence: float
+    ) -> Outcome:
         if options.pairs and options.calibration is not None:
             return grids.conclude_pairs(
                 statistics, basis, options.calibration, enumerated=enumerated, confidence=confidence
