@@ -22,12 +22,20 @@ if TYPE_CHECKING:
 def products(space: Space, anchors: NDArray[np.int64], begin: int = 0) -> NDArray[Any]:
     """Give what the keys of some anchors are made of, for distinct rows from `begin` on: shape (anchors, U - begin)."""
     if space.operand is not None:
-        found: NDArray[Any] = space.operand[space.packing.number[anchors]] @ space.operand[begin:].T
+        with np.errstate(over="ignore", invalid="ignore"):  # of rows far from all others, whose keys saturate
+            found: NDArray[Any] = _rows(space.operand, space.packing.number[anchors]) @ space.operand[begin:].T
         return found
     first = space.first[begin:]
     listed = np.empty((len(anchors), len(first)))
     _list_distances(space.pairs, anchors, first, listed)
     return listed
+
+
+def _rows(operand: NDArray[Any], numbers: NDArray[np.int32]) -> NDArray[Any]:
+    """Give rows of an array, without a copy where they follow one another."""
+    if len(numbers) and (np.diff(numbers) == 1).all():
+        return operand[numbers[0] : numbers[-1] + 1]
+    return operand[numbers]
 
 
 @kernel

@@ -85,14 +85,43 @@ def sequential(agreeing: NDArray[np.int64], each: int, confidence: float) -> Int
         If `confidence` is not between 0 and 1, there are no units, or a count is not between 0 and `each`.
     """
     intervals.check_units(agreeing, each)
+    values, times = np.unique(agreeing, return_counts=True)
+    return _sequential(values, times, each, confidence)
+
+
+def sequential_tally(tally: NDArray[np.int64], confidence: float) -> Interval:
+    """Give the interval of `sequential` from how often each count came up.
+
+    Parameters
+    ----------
+    tally : ndarray of int64, shape (each + 1,)
+        How many units have 0, 1, ... agreeing comparisons; fewer than 2^31 in all.
+    confidence : float
+        1 - delta.
+
+    Raises
+    ------
+    ValueError
+        If `confidence` is not between 0 and 1, there are no units, or a number of units is negative.
+    """
+    if tally.ndim != 1 or tally.dtype != np.int64 or len(tally) < 2 or tally.min() < 0 or not tally.any():
+        raise ValueError("an interval needs at least one unit, and how many units have 0, 1, ... agreeing comparisons")
+    values = np.flatnonzero(tally)
+    return _sequential(values, tally[values], len(tally) - 1, confidence)
+
+
+def _sequential(values: NDArray[np.int64], times: NDArray[np.int64], each: int, confidence: float) -> Interval:
     intervals.check_confidence(confidence)
-    log_threshold = math.log(2 * len(capital.STAKES) / (1 - confidence)) + (len(agreeing) + 8) * _ROUNDING
-    ends = []
-    for counts in (agreeing, each - agreeing):
-        values, times = _tally(counts)
-        shares = values / np.float64(each)
-        ends.append(capital.lowest_of_mixture(shares, times, _mean(counts, each), log_threshold))
-    return _enclosing(ends[0], _mean(agreeing, each), 1 - ends[1], "sequential", confidence)
+    units = int(times.sum())
+    log_threshold = math.log(2 * len(capital.STAKES) / (1 - confidence)) + (units + 8) * _ROUNDING
+    ends, means = [], []
+    for counts, often in ((values, times), (each - values[::-1], times[::-1])):
+        # Exact, as counts have up to 62 bits, and there are fewer than 2^31 units.
+        total = (int(np.dot(counts >> 32, often)) << 32) + int(np.dot(counts & 0xFFFFFFFF, often))
+        means.append(total / (units * each))
+        levels, in_levels = _levels(counts, often)
+        ends.append(capital.lowest_of_mixture(levels / np.float64(each), in_levels, means[-1], log_threshold))
+    return _enclosing(ends[0], means[0], 1 - ends[1], "sequential", confidence)
 
 
 def without_replacement(agreeing: NDArray[np.int64], each: int, population: int, confidence: float) -> Interval:
@@ -159,14 +188,13 @@ def _thresholds(confidence: float, units: int) -> tuple[float, float]:
     return math.log(threshold), threshold * math.exp((units + 8) * _ROUNDING)
 
 
-def _tally(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the different counts and how often they came up, rounded down where there are too many different ones."""
-    values, times = np.unique(counts, return_counts=True)
-    if len(values) > _LEVELS:
-        lowest = values[0]
-        step = (values[-1] - lowest) // _LEVELS + 1
-        values, times = np.unique(lowest + (counts - lowest) // step * step, return_counts=True)
-    return values, times
+def _levels(values: NDArray[np.int64], times: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Round ascending counts down where there are too many different ones, and add up how often they came up."""
+    if len(values) <= _LEVELS:
+        return values, times
+    step = (values[-1] - values[0]) // _LEVELS + 1
+    levels, first = np.unique(values[0] + (values - values[0]) // step * step, return_index=True)
+    return levels, np.add.reduceat(times, first)
 
 
 def _enclosing(low: float, point: float, high: float, method: str, confidence: float) -> Interval:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ordsim_core._numba import Int, kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 STAKE = 0.75
 """Largest share of the capital that may be lost in one bet."""
@@ -34,18 +38,28 @@ def bets(shares: Shares, weights: Shares, log_threshold: float) -> Shares:
     return bets
 
 
-@kernel
 def lowest_mean(shares: Shares, bets: Shares, point: float, threshold: float) -> float:
-    """Give a mean that the bets refute, as high a one as bisection finds below `point`."""
-    if not _refuted(shares, bets, 0.0, threshold):
+    """Give a mean that the bets refute, as high a one as bisection finds below `point`; 0 if they refute none."""
+
+    def refuted(mean: float) -> bool:
+        return bool(_refuted(shares, bets, mean, threshold))
+
+    if not refuted(0.0):
         return 0.0
-    if _refuted(shares, bets, point, threshold):
-        return point
+    return point if refuted(point) else _highest(refuted, point)
+
+
+def lowest_of_mixture(shares: Shares, times: NDArray[np.int64], point: float, log_threshold: float) -> float:
+    """Give a mean that the mixture of constant bets refutes, as high a one as bisection finds below `point`."""
+    return _highest(lambda mean: bool(_refuted_by_mixture(shares, times, mean, log_threshold)), point)
+
+
+def _highest(refuted: Callable[[float], bool], point: float) -> float:
+    """Find the highest mean below `point` that is refuted, to a millionth of its distance from the point."""
     low, high = 0.0, point
-    # To a millionth of the distance from the point.
     while high - low > (point - high) * 2.0**-20 and low < (low + high) / 2 < high:
         middle = (low + high) / 2
-        if _refuted(shares, bets, middle, threshold):
+        if refuted(middle):
             low = middle
         else:
             high = middle
@@ -69,19 +83,6 @@ def _refuted(shares: Shares, bets: Shares, mean: float, threshold: float) -> boo
             capital /= _RESCALE
             depth -= 1
     return False
-
-
-@kernel
-def lowest_of_mixture(shares: Shares, times: NDArray[np.int64], point: float, log_threshold: float) -> float:
-    """Give a mean that the mixture of constant bets refutes, as high a one as bisection finds below `point`."""
-    low, high = 0.0, point
-    while high - low > (point - high) * 2.0**-20 and low < (low + high) / 2 < high:
-        middle = (low + high) / 2
-        if _refuted_by_mixture(shares, times, middle, log_threshold):
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Chains: runs of sorted keys too close to their neighbours for their order to be certain, put into exact order.
 
-A lower and an upper limit of the true distance grow with the key, so it is enough to test neighbours. Work is linear
-in the elements of chains, however many pairs are in doubt.
+A lower and an upper limit of the true distance grow with the key, so it is enough to test neighbours. Distances are
+computed once for each element of a chain and then sorted: n log n steps for n elements, however many pairs are in doubt.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ordsim_core.pairs import (
     HAMMING,
     PRECOMPUTED,
     Rows,
-    compare_fractions,
+    cosine_order,
     direct_value,
     fits_wide,
     same_pair,
-    squared_cosine,
 )
+from ordsim_core.sorting import by_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,7 +150,7 @@ def _resolve(
             values[place], errors[place] = direct_value(rows, left_of(elements, e), elements.right[e])
     if mode == CERTIFY:
         paths[DIRECT] += size
-    order = _by_size(values)
+    order = by_size(values, values)
     chain, values, errors = chain[order], values[order], errors[order]
     lowest = np.empty(size + 1)  # of this and all later elements, the smallest possible value
     lowest[size] = np.inf
@@ -168,29 +168,6 @@ def _resolve(
     for place in range(size):
         words[start + place] = (words[start + place] & ~mask) | np.uint64(chain[place])
     return missing
-
-
-@kernel
-def _by_size(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Give the places of values from the smallest to the largest: heap sort, which compiles in no time."""
-    size = values.shape[0]
-    order = np.arange(size)
-    begin, end = size // 2, size
-    while end > 1:
-        if begin > 0:
-            begin -= 1
-        else:
-            end -= 1
-            order[0], order[end] = order[end], order[0]
-        parent, child = begin, 2 * begin + 1
-        while child < end:
-            if child + 1 < end and values[order[child + 1]] > values[order[child]]:
-                child += 1
-            if values[order[child]] <= values[order[parent]]:
-                break
-            order[parent], order[child] = order[child], order[parent]
-            parent, child = child, 2 * child + 1
-    return order
 
 
 @kernel
@@ -218,36 +195,34 @@ def _settle_equals(
         return np.int64(0)
     size = chain.shape[0]
     low, high = _span(rows, elements, chain)
+    # The exact value of each element, as an integer of 128 bits in two parts.
+    upper, lower = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
     if fits_wide(rows, low, high):
-        paths[EXACT] += size
-        upper, lower = np.empty(size, np.uint64), np.empty(size, np.uint64)
         for place in range(size):
             e = chain[place]
             upper[place], lower[place] = wide.squared_distance(
                 rows.values, left_of(elements, e), elements.right[e], low
             )
-        _insert_wide(chain, upper, lower, tied)
-        return np.int64(0)
-    if rows.kind == COSINE and rows.whole:
-        paths[EXACT] += size
-        _insert_fractions(rows, elements, chain, tied)
-        return np.int64(0)
-    missing = np.int64(0)
-    for place in range(size):
-        e = chain[place]
-        if elements.ranks[e] == UNRESOLVED:
-            pending[e] = 1
-            missing += 1
-    if missing > 0:
-        return missing
+    elif rows.kind == COSINE and rows.whole:
+        for place in range(size):
+            e = chain[place]
+            upper[place], lower[place] = cosine_order(rows, left_of(elements, e), elements.right[e])
+    else:
+        missing = np.int64(0)
+        for place in range(size):
+            e = chain[place]
+            if elements.ranks[e] == UNRESOLVED:
+                pending[e] = 1
+                missing += 1
+            upper[place] = np.uint64(elements.ranks[e])
+        if missing > 0:
+            return missing
     paths[EXACT] += size
-    found = np.empty(size)
-    for place in range(size):
-        found[place] = elements.ranks[chain[place]]
-    order = _by_size(found)
+    order = by_size(upper, lower)
     chain[:] = chain[order]
     for place in range(1, size):
-        tied[place] = np.uint8(found[order[place]] == found[order[place - 1]])
+        one, other = order[place - 1], order[place]
+        tied[place] = np.uint8(upper[one] == upper[other] and lower[one] == lower[other])
     return np.int64(0)
 
 
@@ -260,38 +235,3 @@ def _span(rows: Rows, elements: Elements, chain: NDArray[np.int64]) -> tuple[Int
             low = min(low, np.int64(rows.low[row]))
             high = max(high, np.int64(rows.high[row]))
     return low, high
-
-
-@kernel
-def _insert_wide(
-    chain: NDArray[np.int64], upper: NDArray[np.uint64], lower: NDArray[np.uint64], tied: NDArray[np.uint8]
-) -> None:
-    for place in range(1, chain.shape[0]):
-        e, up, low = chain[place], upper[place], lower[place]
-        at = place
-        while at > 0 and (upper[at - 1] > up or (upper[at - 1] == up and lower[at - 1] > low)):
-            chain[at], upper[at], lower[at] = chain[at - 1], upper[at - 1], lower[at - 1]
-            at -= 1
-        chain[at], upper[at], lower[at] = e, up, low
-    for place in range(1, chain.shape[0]):
-        tied[place] = np.uint8(upper[place] == upper[place - 1] and lower[place] == lower[place - 1])
-
-
-@kernel
-def _insert_fractions(rows: Rows, elements: Elements, chain: NDArray[np.int64], tied: NDArray[np.uint8]) -> None:
-    # Nearest first: the largest cosine.
-    size = chain.shape[0]
-    above, below = np.empty(size, np.int64), np.empty(size, np.uint64)
-    for place in range(size):
-        e = chain[place]
-        above[place], below[place] = squared_cosine(rows, left_of(elements, e), elements.right[e])
-    for place in range(1, size):
-        e, one, one_below = chain[place], above[place], below[place]
-        at = place
-        while at > 0 and compare_fractions(above[at - 1], below[at - 1], one, one_below) < 0:
-            chain[at], above[at], below[at] = chain[at - 1], above[at - 1], below[at - 1]
-            at -= 1
-        chain[at], above[at], below[at] = e, one, one_below
-    for place in range(1, size):
-        same = compare_fractions(above[place], below[place], above[place - 1], below[place - 1]) == 0
-        tied[place] = np.uint8(same)

@@ -212,7 +212,7 @@ def _careful_signs(
         if same_pair(rows, i, j, k, m):
             found[place] = 0
         elif rigour == QUICK:
-            # Distances without error that are equal tie; of others the quick sign is taken, and counted as doubted.
-            paths[DOUBTED] += np.int64(rows.quick_relative + rows.quick_absolute > 0.0)
+            # The quick sign is taken. Under this rigour no distance is without error.
+            paths[DOUBTED] += 1
         else:
             found[place] = _careful_sign(rows, rigour, i, j, k, m, paths)

@@ -52,18 +52,26 @@ def find(values: NDArray[Any], checkpoint: Callable[[], None] = no_checkpoint) -
     Rows are told apart by a hash, and rows of equal hash by their values. `checkpoint` is called between blocks,
     and may raise to give up.
     """
+    return _numbered(_earliest(values, checkpoint))
+
+
+def count(values: NDArray[Any], checkpoint: Callable[[], None] = no_checkpoint) -> int:
+    """Count the distinct rows, with parameters as for `find`: in about 50 bytes of memory a row."""
+    return int(np.count_nonzero(_earliest(values, checkpoint) == np.arange(len(values))))
+
+
+def _earliest(values: NDArray[Any], checkpoint: Callable[[], None]) -> NDArray[np.int64]:
+    """Of each row, the first row that is equal to it."""
     hashes = np.empty(len(values), np.uint64)
     for start, block in lattice.blocks(values, checkpoint):
         stop = start + len(block)
         # A sum with 0.0 turns -0.0 into 0.0, and gives a new array.
         _hash((block + 0.0).view(np.uint64), hashes[start:stop])
-    return _numbered(_earliest(values, hashes, checkpoint))
-
-
-def _earliest(values: NDArray[Any], hashes: NDArray[np.uint64], checkpoint: Callable[[], None]) -> NDArray[np.int64]:
-    """Of each row, the first row that is equal to it."""
     order = np.argsort(hashes, kind="stable")
-    begins = np.concatenate(([True], hashes[order[1:]] != hashes[order[:-1]]))[: len(values)]
+    hashes = hashes[order]
+    begins = np.ones(len(values), np.bool_)
+    np.not_equal(hashes[1:], hashes[:-1], out=begins[1:])
+    del hashes
     earliest = np.empty(len(values), np.int64)
     earliest[order] = order[begins][np.cumsum(begins) - 1]
     repeated = np.flatnonzero(earliest != np.arange(len(values)))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 14
 """Comparisons drawn at a time: their rows' numbers stay in the cache."""
+_DOUBTS = 1 << 18
+"""Comparisons of units at a time: each may be in doubt, and is then kept in 16 bytes."""
 
 
 def count_tuples(x: Space, y: Space, draw: Callable[[int, int], NDArray[np.int64]], start: int, stop: int) -> Sampled:
@@ -41,17 +43,20 @@ def count_units(x: Space, y: Space, draw: Callable[[int, int], NDArray[np.int64]
     counts, paths = np.zeros(9, np.int64), new_paths()
     agreeing = np.empty(stop - start, np.int64)
     each = draw(start, start + 1).shape[1]
-    step = max(1, _AT_ONCE // each)
+    comparisons = each * (each - 1) // 2
+    step = max(1, min(_AT_ONCE // each, _DOUBTS // max(1, comparisons)))
     for first in range(start, stop, step):
         units = draw(first, min(first + step, stop))
         flat = units.reshape(-1, 2)
         sides = [quick_values(space, flat) for space in (x, y)]
         own = np.zeros((len(units), 9), np.int64)
-        doubtful = np.empty((len(units) * each * (each - 1) // 2, 2), np.int64)
-        found = doubtful[: _count_certain(*sides[0], *sides[1], own, doubtful)]
+        doubtful = np.empty((len(units) * comparisons, 2), np.int64)
+        doubts = _count_certain(*sides[0], *sides[1], own, doubtful)
         # What a quick look leaves in doubt is compared one by one.
-        outcomes = _outcomes(x, y, np.concatenate((flat[found[:, 0]], flat[found[:, 1]]), axis=1), paths)
-        np.add.at(own, (found[:, 0] // each, outcomes), 1)
+        for begin in range(0, doubts, _AT_ONCE):
+            found = doubtful[begin : min(begin + _AT_ONCE, doubts)]
+            outcomes = _outcomes(x, y, np.concatenate((flat[found[:, 0]], flat[found[:, 1]]), axis=1), paths)
+            np.add.at(own, (found[:, 0] // each, outcomes), 1)
         agreeing[first - start : first - start + len(units)] = own[:, 0] + own[:, 4] + own[:, 8]
         counts += own.sum(axis=0)
     return Units(_five(counts), agreeing, to_paths(paths), int(paths[DOUBTED]))

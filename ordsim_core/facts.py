@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ordsim_core import distinct
 from ordsim_core.lattice import no_checkpoint
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BLOCK_VALUES = 1 << 20
-_BLOCK_ROWS = 1 << 16
-"""A row costs a digest however short it is."""
 
 
 def constant_columns(values: NDArray[Any], checkpoint: Callable[[], None] = no_checkpoint) -> int:
@@ -35,20 +33,20 @@ def constant_columns(values: NDArray[Any], checkpoint: Callable[[], None] = no_c
 
 
 def distinct_rows(values: NDArray[Any], checkpoint: Callable[[], None] = no_checkpoint) -> int:
-    """Count the different rows of an (N, D) array of any dtype; 0.0 and -0.0 are equal.
+    """Count the different rows of an (N, D) array of a real dtype; 0.0 and -0.0 are equal.
 
-    Rows are told apart by digests of 128 bits: two different rows among a million pass for equal with probability
-    10^-26. `checkpoint` is called between blocks, and may raise to give up.
+    `checkpoint` is called between blocks, and may raise to give up.
+
+    Raises
+    ------
+    NotRepresentableError
+        If an integer has no float64 equal to it.
     """
-    digests: set[bytes] = set()
-    for block in _blocks(values, checkpoint):
-        rows = np.ascontiguousarray(block + block.dtype.type(0) if block.dtype.kind == "f" else block)
-        digests.update(hashlib.blake2b(row.data, digest_size=16).digest() for row in rows)
-    return len(digests)
+    return distinct.count(values, checkpoint)
 
 
 def _blocks(values: NDArray[Any], checkpoint: Callable[[], None]) -> Iterator[NDArray[Any]]:
-    step = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES // max(1, values.shape[1])))
+    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
     for start in range(0, len(values), step):
         checkpoint()
         yield values[start : start + step]

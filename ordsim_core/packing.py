@@ -26,6 +26,7 @@ EXACT_KEYS = 2.0**51
 CENTRE_ROWS = 512
 NO_SHIFT = 63
 LARGEST_SLACK = 2.0**52
+LARGEST_STEP = 511
 FLOAT32_RANGE = 2.0**60
 """Squared norms in float32 may exceed the ordinary ones by this factor without overflow of products."""
 
@@ -83,9 +84,11 @@ def euclidean(rows: NDArray[np.float64], bits: int, dtype: type, low: int) -> Ke
     rows -= np.median(sample, axis=0)
     squares = np.einsum("ij,ij->i", rows, rows)
     ordinary = _ordinary(squares)
-    step = (bits - 3 - math.frexp(ordinary)[1]) // 2  # 4 * ordinary * 4^step <= 2^(bits - 1)
+    # 4 * ordinary * 4^step <= 2^(bits - 1), and 4^step a float.
+    step = min((bits - 3 - math.frexp(ordinary)[1]) // 2, LARGEST_STEP)
     rows *= 2.0**step
-    squares *= 4.0**step
+    with np.errstate(over="ignore"):  # of rows far from all others, whose keys saturate
+        squares *= 4.0**step
     narrow = dtype is np.float32 and squares.max() <= ordinary * 4.0**step * FLOAT32_RANGE
     bound = gamma(rows.shape[1] + 8, FLOAT32_ROUNDOFF if narrow else UNIT_ROUNDOFF)
     return Keys(

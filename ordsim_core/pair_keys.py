@@ -16,7 +16,7 @@ from ordsim_core import chains, pairs
 from ordsim_core._numba import Int, kernel
 from ordsim_core.distances import Precision
 from ordsim_core.pairs import DOT, EUCLIDEAN, Rows, direct_value
-from ordsim_core.ranking import MAGIC
+from ordsim_core.ranking import MAGIC, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,7 +146,7 @@ def rounded_up(slack: int, drop: int) -> int:
 
 
 def keys_of(side: PairSpace, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Give the keys of some pairs of rows, uint64 of shape (n,), the same on every machine but for their last bits."""
+    """Give the keys of some pairs of rows, uint64 of shape (n,): those of `later_keys`, up to their slack."""
     space, keys = side.space, side.keys
     one, other = (keys.number[rows].astype(np.int64) for rows in (left, right))
     values = np.empty(len(left))
@@ -233,13 +233,6 @@ def _products(
 
 
 @kernel
-def _whole(key: float, saturation: float) -> float:
-    # Infinity minus infinity, of a row that is far beyond all others, is not a number: written so, it saturates.
-    key = key if key < saturation else saturation
-    return (key if key > 0.0 else 0.0) + MAGIC
-
-
-@kernel
 def _scale(
     products: NDArray[Any], keys: PairKeys, own: Int, weight: NDArray[np.float64], values: NDArray[np.float64]
 ) -> None:
@@ -249,7 +242,7 @@ def _scale(
         return
     offset, factor, saturation = keys.offset[own], keys.factor, keys.saturation
     for k in range(values.shape[0]):
-        values[k] = _whole((offset + weight[k]) - factor * np.float64(products[k]), saturation)
+        values[k] = whole((offset + weight[k]) - factor * np.float64(products[k]), saturation)
 
 
 @kernel
@@ -263,7 +256,7 @@ def _gather(
     offset, factor, saturation = keys.offset[own], keys.factor, keys.saturation
     for k in range(values.shape[0]):
         column = number[k]
-        values[k] = _whole((offset + keys.weight[column]) - factor * np.float64(products[column]), saturation)
+        values[k] = whole((offset + keys.weight[column]) - factor * np.float64(products[column]), saturation)
 
 
 @kernel

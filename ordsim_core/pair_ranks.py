@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ordsim_core import chains, pairs
-from ordsim_core._numba import Int, kernel
+from ordsim_core._numba import kernel
 from ordsim_core.chains import flag_doubts
 from ordsim_core.pair_keys import rounded_up, stored_distances
-from ordsim_core.ranking import Ranked, ranked
+from ordsim_core.ranking import Ranked, number_words, ranked
 from ordsim_core.settling import settle
 from ordsim_core.sorting import counters, sort_words
 
@@ -74,7 +74,7 @@ def rank_pairs(
         elif drop:
             _tell_apart(side, words, id_bits, keys, tied, paths)
     out = ranked(1, size + 1)
-    out.ties[0] = _number(words, tied, np.uint64(id_bits), out.order[0], out.start[0])
+    out.ties[0] = number_words(words, tied, np.uint64(id_bits), out.order[0], out.start[0])
     return PairRanks(out, tied)
 
 
@@ -112,23 +112,3 @@ def _pack(
         words[place] = word
         most = max(most, word if keys[place] != saturated else np.uint64(0))
     return most
-
-
-@kernel
-def _number(
-    words: NDArray[np.uint64],
-    tied: NDArray[np.uint8],
-    id_bits: np.uint64,
-    order: NDArray[np.int32],
-    start: NDArray[np.int32],
-) -> Int:
-    mask = (np.uint64(1) << id_bits) - np.uint64(1)
-    ties, run = np.int64(0), np.int64(0)
-    for place in range(words.shape[0]):
-        element = np.int64(words[place] & mask)
-        if not tied[place]:
-            run = np.int64(place)
-        ties += place - run
-        order[place] = element
-        start[element] = run
-    return ties

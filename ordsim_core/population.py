@@ -8,13 +8,9 @@ the exponential function, Chernoff's bound for as many independent values holds 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from ordsim_core import divergence, intervals
 from ordsim_core.intervals import Interval
-
-if TYPE_CHECKING:
-    from ordsim_core.counts import AgreementCounts
 
 METHOD = "kl-u-statistic"
 
@@ -51,7 +47,8 @@ def kl(score: float, deficit: float, rows: int, order: int, confidence: float) -
 def hoeffding(score: float, rows: int, order: int, confidence: float) -> Interval:
     """Bound the population's score from the exact score of its rows (Hoeffding 1963, section 5b).
 
-    The radius is sqrt(ln(2 / delta) / (2 floor(rows / order))).
+    The radius is sqrt(ln(2 / delta) / (2 floor(rows / order))). Never narrower than `kl`, which jobs use: the form in
+    which the bound is known, for those who want to compare with it.
 
     Raises
     ------
@@ -64,20 +61,6 @@ def hoeffding(score: float, rows: int, order: int, confidence: float) -> Interva
         raise ValueError(f"a score lies between 0 and 1, not at {score}")
     radius = math.sqrt(math.log(2 / (1 - confidence)) / (2 * _blocks(rows, order)))
     return Interval(max(0.0, score - radius), min(1.0, score + radius), "hoeffding-u-statistic", confidence, True)
-
-
-def sampled(counts: AgreementCounts, rows: int, order: int, confidence: float) -> Interval:
-    """Bound the population's score from independent uniform comparisons of its rows.
-
-    Half of delta is spent on the exact score of the rows (Clopper-Pearson), half on the population (`kl`).
-
-    Raises
-    ------
-    ValueError
-        As `intervals.clopper_pearson` and `kl` do.
-    """
-    intervals.check_confidence(confidence)
-    return around(intervals.clopper_pearson(counts, (1 + confidence) / 2), rows, order, confidence)
 
 
 def around(sampling: Interval, rows: int, order: int, confidence: float) -> Interval:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import numpy as np
 
 from ordsim_core import drawing, sampling, strips, triplets
 from ordsim_core.counts import AgreementCounts
@@ -15,11 +18,16 @@ from ordsim_core.strips import ExactQuadruplets
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from ordsim_core.comparisons import Sampled, Units
     from ordsim_core.spaces import Space
+
+
+ANCHORS = 512
+"""Whose triplets are taken off at a time."""
+SYMMETRY_ROWS = 64
+"""Rows and columns that are compared at a time."""
 
 
 def exact_counts(x: Space, y: Space, checkpoint: Callable[[], None] = no_checkpoint) -> ExactQuadruplets:
@@ -41,12 +49,14 @@ def exact_counts(x: Space, y: Space, checkpoint: Callable[[], None] = no_checkpo
     require_symmetric(x, y)
     plan = strips.plan(x.rows)
     found = strips.all_strips(x, y, plan, checkpoint=checkpoint)
-    of_triplets = triplets.exact_block(x, y, 0, x.rows)
-    return ExactQuadruplets(
-        without_triplets(strips.agreement(plan, found.counts, found.cells), of_triplets.counts),
-        found.counts.paths + of_triplets.paths,
-        found.counts.uncertified + of_triplets.uncertified,
-    )
+    of_triplets, paths, uncertified = AgreementCounts(), found.counts.paths, found.counts.uncertified
+    for start in range(0, x.rows, ANCHORS):
+        checkpoint()
+        block = triplets.exact_block(x, y, start, min(start + ANCHORS, x.rows))
+        of_triplets, paths = of_triplets + block.counts, paths + block.paths
+        uncertified += block.uncertified
+    everything = strips.agreement(plan, found.counts, found.cells)
+    return ExactQuadruplets(without_triplets(everything, of_triplets), paths, uncertified)
 
 
 def without_triplets(pairs: AgreementCounts, of_triplets: AgreementCounts) -> AgreementCounts:
@@ -112,12 +122,28 @@ def units_range(x: Space, y: Space, seed: int, start: int, stop: int, pairs: int
 
 
 def require_symmetric(*spaces: Space) -> None:
-    """Raise AsymmetricDistanceError unless all precomputed distances are the same from both sides."""
+    """Raise AsymmetricDistanceError unless all precomputed distances are the same from both sides.
+
+    Each space is looked through once, however often it is asked for.
+    """
     for position, space in enumerate(spaces):
-        if space.pairs.kind != PRECOMPUTED:
+        if space.pairs.kind != PRECOMPUTED or space in _SYMMETRIC:
             continue
-        values = space.pairs.values
-        for row in range(space.rows):
-            differs = values[row, :row] != values[:row, row]
-            if differs.any():
-                raise AsymmetricDistanceError(row, int(differs.argmax()), "xy"[position])
+        found = _first_difference(space.pairs.values)
+        if found is not None:
+            raise AsymmetricDistanceError(*found, "xy"[position])
+        _SYMMETRIC.add(space)
+
+
+_SYMMETRIC: WeakSet[Space] = WeakSet()
+
+
+def _first_difference(values: NDArray[Any]) -> tuple[int, int] | None:
+    """Give the first entry below the diagonal, row by row, that differs from its mirror image."""
+    for start in range(0, len(values), SYMMETRY_ROWS):
+        stop = min(start + SYMMETRY_ROWS, len(values))
+        differs = np.tril(values[start:stop, :stop] != values[:stop, start:stop].T, start - 1)
+        if differs.any():
+            row = int(differs.any(axis=1).argmax())
+            return start + row, int(differs[row].argmax())
+    return None

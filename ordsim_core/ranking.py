@@ -8,6 +8,7 @@ import numpy as np
 
 from ordsim_core._numba import Int, kernel
 from ordsim_core.chains import CERTIFY, FULL, flag_doubts
+from ordsim_core.rank_doubts import doubtful
 from ordsim_core.sorting import counters, sort_words
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Packing(NamedTuple):
     saturation : float
         Keys end here.
     slack : ndarray of int64, shape (U,)
-        For each anchor, and with `shift`, the bound on the error of two keys: see `chains.settle`.
+        For each anchor, and with `shift`, the bound on the error of two keys: see `chains.flag_doubts`.
     shift : int
     copies : ndarray of int32, shape (U,)
         How many rows are equal to each distinct row.
@@ -161,7 +162,7 @@ def sort_rows(
             continue
         sort_words(mine, spare[:elements], bounds[a, 0], bounds[a, 1], digits)
         if count_doubt:
-            out.doubt[a] = _doubtful(mine, id_bits, slack, shift, packing, own)
+            out.doubt[a] = doubtful(mine, id_bits, slack, shift, packing, own)
         if packing.mode == CERTIFY:
             doubts[a] = flag_doubts(mine, id_bits, slack, shift, tied[a])
         else:
@@ -179,7 +180,7 @@ def number_rows(
         if packing.repeated:
             out.ties[a] = _expand(mine, tied[a], packing, packing.number[anchors[a]], before, out.start[a])
         else:
-            out.ties[a] = _number(mine, tied[a], np.uint64(packing.id_bits), out.order[a], out.start[a])
+            out.ties[a] = number_words(mine, tied[a], np.uint64(packing.id_bits), out.order[a], out.start[a])
 
 
 @kernel
@@ -187,6 +188,14 @@ def targets(packing: Packing, anchor: Int) -> Int:
     """Count the distinct rows among the targets of an anchor: its own is one where other rows are equal to it."""
     size = np.int64(packing.copies.shape[0])
     return size - 1 if packing.copies[packing.number[anchor]] == 1 else size
+
+
+@kernel
+def whole(key: float, saturation: float) -> float:
+    """Give `MAGIC` and a key, within 0 and where keys end."""
+    # Infinity minus infinity, of a row that is far beyond all others, is not a number: written so, it saturates.
+    key = key if key < saturation else saturation
+    return (key if key > 0.0 else 0.0) + MAGIC
 
 
 @kernel
@@ -203,8 +212,7 @@ def _pack(
     weight = packing.weight
     size = products.shape[0]
     for j in range(size):
-        key = (offset + weight[j]) - factor * np.float64(products[j])
-        keys[j] = min(max(key, 0.0), saturation) + MAGIC
+        keys[j] = whole((offset + weight[j]) - factor * np.float64(products[j]), saturation)
     bits = keys.view(np.uint64)
     id_bits = np.uint64(packing.id_bits)
     first = size if skip < 0 else skip
@@ -268,13 +276,24 @@ def _pack_full(
 
 
 @kernel
-def _number(
+def number_words(
     words: NDArray[np.uint64],
     tied: NDArray[np.uint8],
     id_bits: np.uint64,
     order: NDArray[np.int32],
     start: NDArray[np.int32],
 ) -> Int:
+    """Write the order and ranks of the elements of words in their final order, and give the pairs that tie.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n,)
+        The low `id_bits` of a word are its element.
+    tied : ndarray of uint8, shape (n,)
+        Set where an element ties with the one before.
+    order, start : ndarray of int32
+        Written: see `Ranked`.
+    """
     mask = (np.uint64(1) << id_bits) - np.uint64(1)
     ties, run = np.int64(0), np.int64(0)
     for place in range(words.shape[0]):
@@ -310,76 +329,3 @@ def _expand(
     for row in range(start.shape[0]):
         start[row] = before[packing.number[row]]
     return ties
-
-
-@kernel
-def _doubtful(
-    words: NDArray[np.uint64], id_bits: np.uint64, slack: np.uint64, shift: np.uint64, packing: Packing, own: Int
-) -> Int:
-    """Count the pairs of targets whose keys are within their error of each other; pairs of equal rows are certain."""
-    size = np.int64(words.shape[0])
-    if packing.repeated:
-        return _doubtful_copies(words, id_bits, slack, shift, packing, own)
-    # Each step waits for the one before; four walks at once do not wait for each other.
-    e0, e1, e2, e3 = size // 4, size // 2, size - size // 4, size
-    p0, p1, p2, p3 = np.int64(0), e0, e1, e2
-    b0, b1 = np.int64(0), _first_near(words, p1, id_bits, slack, shift)
-    b2, b3 = _first_near(words, p2, id_bits, slack, shift), _first_near(words, p3, id_bits, slack, shift)
-    pairs = np.int64(0)
-    while p0 < e0 or p1 < e1 or p2 < e2 or p3 < e3:
-        n0, n1 = _is_near(words, p0, b0, e0, id_bits, slack, shift), _is_near(words, p1, b1, e1, id_bits, slack, shift)
-        n2, n3 = _is_near(words, p2, b2, e2, id_bits, slack, shift), _is_near(words, p3, b3, e3, id_bits, slack, shift)
-        pairs += n0 * (p0 - b0) + n1 * (p1 - b1) + n2 * (p2 - b2) + n3 * (p3 - b3)
-        b0, b1, b2, b3 = b0 + 1 - n0, b1 + 1 - n1, b2 + 1 - n2, b3 + 1 - n3
-        p0, p1, p2, p3 = p0 + n0, p1 + n1, p2 + n2, p3 + n3
-        # A walk that is done stands still.
-        b0, b1, b2, b3 = min(b0, e0 - 1), min(b1, e1 - 1), min(b2, e2 - 1), min(b3, e3 - 1)
-    return pairs
-
-
-@kernel
-def _is_near(
-    words: NDArray[np.uint64], place: Int, behind: Int, end: Int, id_bits: np.uint64, slack: np.uint64, shift: np.uint64
-) -> Int:
-    # 1 to go on to the next place, 0 to leave one behind; without a branch, for no processor could guess which.
-    inside = np.int64(place < end)
-    key = words[place - (1 - inside)] >> id_bits
-    return inside & np.int64(key - (words[behind] >> id_bits) <= slack + (key >> shift))
-
-
-@kernel
-def _first_near(words: NDArray[np.uint64], place: Int, id_bits: np.uint64, slack: np.uint64, shift: np.uint64) -> Int:
-    # The first key that is within its error of the one at `place`.
-    if place >= words.shape[0]:
-        return np.int64(words.shape[0] - 1)
-    key = words[place] >> id_bits
-    low, high = np.int64(0), np.int64(place)
-    while low < high:
-        middle = (low + high) // 2
-        if key - (words[middle] >> id_bits) > slack + (key >> shift):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def _doubtful_copies(
-    words: NDArray[np.uint64], id_bits: np.uint64, slack: np.uint64, shift: np.uint64, packing: Packing, own: Int
-) -> Int:
-    mask = (np.uint64(1) << id_bits) - np.uint64(1)
-    pairs, behind, weight = np.int64(0), np.int64(0), np.int64(0)
-    for place in range(words.shape[0]):
-        key = words[place] >> id_bits
-        while key - (words[behind] >> id_bits) > slack + (key >> shift):
-            weight -= _copies(packing, np.int64(words[behind] & mask), own)
-            behind += 1
-        count = _copies(packing, np.int64(words[place] & mask), own)
-        pairs += weight * count
-        weight += count
-    return pairs
-
-
-@kernel
-def _copies(packing: Packing, element: Int, own: Int) -> Int:
-    return np.int64(packing.copies[element]) - np.int64(element == own)

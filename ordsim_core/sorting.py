@@ -7,7 +7,7 @@ On processors with AVX2 this is about three times as fast as numpy's sort, with 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -140,8 +140,7 @@ def _insert(words: NDArray[np.uint64], budget: Int) -> bool:
 
 @kernel
 def _sort_all_bits(words: NDArray[np.uint64], spare: NDArray[np.uint64], counts: NDArray[np.int32]) -> None:
-    # An even number of passes, so that the result ends where it began. Digits in which all words agree are skipped
-    # in pairs only; three pairs of 11 bits cover 64.
+    # Six passes of 11 bits cover 64; an even number, so that the result ends where it began.
     mask = np.uint64((1 << DIGIT_BITS) - 1)
     for turn in range(6):
         shift = np.uint64(turn * DIGIT_BITS)
@@ -156,3 +155,33 @@ def _sort_all_bits(words: NDArray[np.uint64], spare: NDArray[np.uint64], counts:
             at = (word >> shift) & mask
             target[low[at]] = word
             low[at] += 1
+
+
+@kernel
+def by_size(upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[np.int64]:
+    """Give the places of numbers from the smallest to the largest, equal ones in the order they have.
+
+    `upper` and `lower`: the leading and the other bits of each number; of numbers of one part, that part twice.
+    """
+    size = upper.shape[0]
+    source, target = np.arange(size), np.empty(size, np.int64)
+    width = 1
+    while width < size:
+        for begin in range(0, size, 2 * width):
+            middle, end = min(begin + width, size), min(begin + 2 * width, size)
+            one, other = begin, middle
+            for at in range(begin, end):
+                if one < middle and (other >= end or not _above(upper, lower, source[one], source[other])):
+                    target[at] = source[one]
+                    one += 1
+                else:
+                    target[at] = source[other]
+                    other += 1
+        source, target = target, source
+        width *= 2
+    return source
+
+
+@kernel
+def _above(upper: NDArray[Any], lower: NDArray[Any], one: Int, other: Int) -> bool:
+    return bool(upper[one] > upper[other] or (upper[one] == upper[other] and lower[one] > lower[other]))

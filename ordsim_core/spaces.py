@@ -134,30 +134,21 @@ def prepare(
     _check(values, distance)
     grid = lattice.scan(values, checkpoint)
     exactness = _exactness(grid)
-    stored = _plain(values)
-    exact = True
-    if distance is Distance.CORRELATION:
-        # First within range, so that sums neither overflow nor underflow.
-        stored, grid = scaled_rows(stored, grid, distance, checkpoint)
-        stored, exact = centred_rows(stored, grid, checkpoint)
-        grid = lattice.scan(stored, checkpoint)
-        if not exact and precision is Precision.FLOAT32:
-            precision = Precision.EXACT  # as exact as centring leaves it: what that loses in float32 has no bound
+    stored, exact = _plain(values), True
     if distance in DIRECTIONAL:
-        stored, grid = scaled_rows(stored, grid, distance, checkpoint)
+        stored, grid, exact = _directional(stored, grid, distance, checkpoint)
     elif distance not in (Distance.HAMMING, Distance.PRECOMPUTED):
         stored, grid = _within_range(stored, grid)
+    # What centring in float32 loses has no bound: correlation is then as exact as centring in float64 leaves it.
+    wanted = precision if exact or precision is not Precision.FLOAT32 else Precision.EXACT
     kind = KINDS[distance]
     alike = distinct.every(len(stored)) if kind == pairs.PRECOMPUTED else distinct.find(stored, checkpoint)
     rows = _rows(kind, stored, alike.number, grid, checkpoint)
-    keys = _keys(rows, alike.first, grid, np.float32 if precision is Precision.FLOAT32 else np.float64, key_bits)
+    keys = _keys(rows, alike.first, grid, np.float32 if wanted is Precision.FLOAT32 else np.float64, key_bits)
     if keys.exact:
         rows = rows._replace(relative=0.0, absolute=0.0)
-    uncertified = precision is not Precision.EXACT
-    if keys.exact or precision is Precision.EXACT:
-        precision = Precision.EXACT if exact else Precision.FLOAT64
     packed = Packing(
-        mode=chains.EQUAL if uncertified and keys.mode == chains.CERTIFY else keys.mode,
+        mode=chains.EQUAL if wanted is not Precision.EXACT and keys.mode == chains.CERTIFY else keys.mode,
         id_bits=packing.id_bits(len(alike.first)),
         offset=keys.offset,
         weight=keys.weight,
@@ -170,18 +161,25 @@ def prepare(
         repeated=alike.repeated,
         certain=keys.exact,
     )
-    return Space(distance, precision, exactness, rows, keys.operand, packed, alike.first, grid.lowest, keys.unit)
+    reached = _reached(wanted, exact, keys)
+    return Space(distance, reached, exactness, rows, keys.operand, packed, alike.first, grid.lowest, keys.unit)
 
 
-def select(space: Space, rows: NDArray[np.int64]) -> Space:
-    """Prepare some rows of a space, in the order given, for the same distance and precision."""
+def select(space: Space, rows: NDArray[np.int64], checkpoint: Callable[[], None] = no_checkpoint) -> Space:
+    """Prepare some rows of a space, in the order given, for the same distance; order is certified as in the space.
+
+    `checkpoint` as for `prepare`.
+    """
     values = space.pairs.values
     if space.distance is Distance.PRECOMPUTED:
-        return prepare(values[np.ix_(rows, rows)], Distance.PRECOMPUTED, space.precision)
+        return prepare(values[np.ix_(rows, rows)], Distance.PRECOMPUTED, space.precision, checkpoint)
     # Rows of which the mean was taken are directions like any others.
-    correlation = space.distance is Distance.CORRELATION
-    chosen = prepare(values[rows], Distance.COSINE if correlation else space.distance, space.precision)
-    return replace(chosen, distance=space.distance)
+    distance = Distance.COSINE if space.distance is Distance.CORRELATION else space.distance
+    if space.packing.mode != chains.CERTIFY:
+        return replace(prepare(values[rows], distance, space.precision, checkpoint), distance=space.distance)
+    # What order means is still what it did: of rows that were centred in float64, it is exact for these.
+    chosen = prepare(values[rows], distance, Precision.EXACT, checkpoint)
+    return replace(chosen, distance=space.distance, precision=space.precision)
 
 
 def check_pair(x: Space, y: Space, needed: int) -> None:
@@ -211,6 +209,25 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
     """Give the same values as C-contiguous float32 or float64, without a copy where that is what they are."""
     small = values.dtype.kind == "b" or values.dtype.itemsize < 4 or values.dtype in (np.float32, ">f4")
     return np.ascontiguousarray(values, np.float32 if small else np.float64)
+
+
+def _directional(
+    stored: NDArray[Any], grid: Lattice, distance: Distance, checkpoint: Callable[[], None]
+) -> tuple[NDArray[Any], Lattice, bool]:
+    """Scale rows of which only the direction counts, centred for correlation; also whether they are still exact."""
+    stored, grid = scaled_rows(stored, grid, distance, checkpoint)
+    if distance is not Distance.CORRELATION:
+        return stored, grid, True
+    # Rows were within range, so that sums neither overflow nor underflow.
+    centred, exact = centred_rows(stored, grid, checkpoint)
+    return *scaled_rows(centred, lattice.scan(centred, checkpoint), distance, checkpoint), exact
+
+
+def _reached(wanted: Precision, exact: bool, keys: packing.Keys) -> Precision:
+    """Say what the order of distances means: `exact` is whether rows are those that were given."""
+    if keys.exact or wanted is Precision.EXACT:
+        return Precision.EXACT if exact else Precision.FLOAT64
+    return wanted
 
 
 def _within_range(values: NDArray[Any], grid: Lattice) -> tuple[NDArray[Any], Lattice]:

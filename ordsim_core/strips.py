@@ -97,7 +97,8 @@ def x_strips(
         Distances are the same from both sides, see `quadruplets.require_symmetric`.
     plan : StripPlan
     store : Store or None
-        Where the pairs of these strips are kept, 24 bytes each at most and 8 in float32; None for memory.
+        Where the pairs of these strips are kept, 24 bytes each at most, 8 where both sides are rounded
+        to float32; None for memory.
     checkpoint : callable
         Called between blocks of work; may raise to give up.
 
@@ -128,7 +129,7 @@ def y_strips(
     """Count strips `first` to `last` - 1 in y: what is discordant there and of different strips in x, and ties in y.
 
     Not needed where `plan.single`. Parameters and errors are those of `x_strips`; a pair is kept in up to 20 bytes,
-    8 in float32.
+    8 where this side is rounded to float32.
     """
     _check(x, y, plan, first, last, plan.y)
     shard = StripShard(cut(y, plan.y), cut(x, plan.x), first, last, store or MemoryStore(), False)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ordsim_core.spaces import Space
 
 PRODUCT_BYTES = 1 << 25
-"""Products of one side that are held at a time: enough anchors for a fast matrix product."""
+"""Products of one side that are held at a time, and rows of anchors: enough of these for a fast matrix product."""
 RANKED_ANCHORS = 16
 RANKED_TARGETS = 1 << 15
 """Ranks of one side that are held at a time stay in the cache."""
@@ -144,7 +144,7 @@ def units_range(x: Space, y: Space, seed: int, start: int, stop: int, targets: i
 def _ranked(x: Space, y: Space, anchors: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64], Ranked, Ranked]]:
     """Yield (place of the first, anchors, ranks in x, ranks in y), a few anchors at a time; ranks are overwritten."""
     few = max(1, min(RANKED_ANCHORS, RANKED_TARGETS // x.rows, len(anchors)))
-    many = max(few, min(len(anchors), PRODUCT_BYTES // (8 * x.rows)))
+    many = max(few, min(len(anchors), PRODUCT_BYTES // (8 * max(x.rows, x.columns, y.columns))))
     ranks_x, ranks_y = ranked(few, x.rows), ranked(few, x.rows)
     for begin in range(0, len(anchors), many):
         block = anchors[begin : begin + many]

@@ -42,12 +42,27 @@ def warnings(finished: Finished) -> list[dict[str, str]]:
     arrays = finished.request.arrays()
     for name, staged in finished.staged.items():
         found += _array_warnings(name, arrays[name].distance, staged, finished.groups is not None)
+    found += _distance_warnings(finished)
     found += _precision_warnings(finished)
     found += _width_warnings(finished)
     found += _size_warnings(finished)
     for _, outcome in finished.outcomes:
         found += [caution for caution in outcome.cautions if caution not in found]
     return [{"code": code, "detail": detail} for code, detail in found]
+
+
+def _distance_warnings(finished: Finished) -> list[tuple[str, str]]:
+    """Name the measures that have no use for a distance that was asked for."""
+    asked = {array.distance for array in finished.request.arrays().values()} - {Distance.EUCLIDEAN}
+    without = dict.fromkeys(measure.measure for measure, _ in finished.request.options() if not measure.uses_distance)
+    if not asked or not without:
+        return []
+    return [
+        (
+            "distance-ignored",
+            f"{', '.join(without)}: compared as values; the distance {', '.join(sorted(asked))} has no part in that.",
+        )
+    ]
 
 
 def _precision_warnings(finished: Finished) -> list[tuple[str, str]]:

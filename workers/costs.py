@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING
 
+from ordsim_core import triplets
 from ordsim_core.distances import Distance
 
 if TYPE_CHECKING:
@@ -94,7 +95,28 @@ def counting_seconds(shape: PairShape) -> float:
 
 def all_pairs_bytes(shape: PairShape) -> int:
     """Bound the memory in which all pairs of rows are compared at once."""
-    return 24 * comb(shape.rows, 2) + 64 * MEBIBYTE
+    return record_bytes(shape) * comb(shape.rows, 2) + 64 * MEBIBYTE
+
+
+def record_bytes(shape: PairShape) -> int:
+    """Bound the bytes in which exact QSI keeps one pair of rows: the keys of both sides, and the rows if need be.
+
+    In float32 a key has 4 bytes, but 8 if the values turn out to be whole numbers, whose order is exact.
+    """
+    certified = _certified(shape.x_distance, shape.x_itemsize, shape.x_float, shape.precision) or _certified(
+        shape.y_distance, shape.y_itemsize, shape.y_float, shape.precision
+    )
+    return 24 if certified else 16
+
+
+def _certified(distance: Distance, itemsize: int, is_float: bool, precision: str) -> bool:
+    """Whether close keys may have to be compared by other means, for which the rows are kept."""
+    if distance in (Distance.HAMMING, Distance.PRECOMPUTED):
+        return False
+    if precision == "float32":
+        return distance is Distance.CORRELATION  # centred, it is ordered as exactly as in float64
+    # Keys of bytes are whole numbers that fit, unless they are divided.
+    return is_float or itemsize > 1 or distance in (Distance.COSINE, Distance.CORRELATION)
 
 
 def batch_shape(shape: PairShape, rows: int) -> PairShape:
@@ -108,13 +130,31 @@ def quadruplet_seconds(shape: PairShape) -> float:
 
 
 def anchor_bytes(shape: PairShape) -> int:
-    """Bound the memory in which anchors are counted: keys of a tile of them, and what orders one."""
-    return 16 * MEBIBYTE + 64 * shape.rows
+    """Bound the memory in which anchors are counted: products of both sides, copied rows, and what orders an anchor."""
+    products = 2 * min(triplets.PRODUCT_BYTES, 8 * shape.rows**2)
+    copied = min(triplets.PRODUCT_BYTES, 8 * shape.rows * max(shape.x_columns, shape.y_columns))
+    return products + copied + 16 * MEBIBYTE + 64 * shape.rows
 
 
 def pair_bytes(shape: PairShape) -> int:
     """Bound the private memory of both prepared arrays."""
     return sum(held for held, _ in _spaces(shape))
+
+
+def selected_bytes(shape: PairShape) -> int:
+    """Bound the private memory of both arrays of a batch, whose rows are copied, and of preparing them."""
+    copies = shape.rows * (
+        shape.x_columns * _stored_bytes(shape.x_distance, shape.x_itemsize, shape.x_float)
+        + shape.y_columns * _stored_bytes(shape.y_distance, shape.y_itemsize, shape.y_float)
+    )
+    return pair_bytes(shape) + copies
+
+
+def _stored_bytes(distance: Distance, itemsize: int, is_float: bool) -> int:
+    """Bytes of a value of a prepared array's rows."""
+    if distance in (Distance.COSINE, Distance.CORRELATION):
+        return 8
+    return 4 if itemsize < 4 or (is_float and itemsize == 4) else 8
 
 
 def preparing_bytes(shape: PairShape) -> int:

@@ -116,15 +116,15 @@ class Partial:
         pieces: dict[str, dict[int, NDArray[Any]]] = {}
         with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes())
-            sums = {name: archive[f"sum{place}"] for place, name in enumerate(header.get("sums", ()))}
-            moments = {name: archive[f"moment{place}"] for place, name in enumerate(header.get("moments", ()))}
+            sums = {name: archive[f"sum{place}"] for place, name in enumerate(header["sums"])}
+            moments = {name: archive[f"moment{place}"] for place, name in enumerate(header["moments"])}
             for key in archive.files:
                 name, separator, start = key.rpartition("@")
                 if separator:
                     pieces.setdefault(name, {})[int(start)] = archive[key]
         counts = AgreementCounts(*(int(count) for count in header["counts"]))
-        tally = {name: int(number) for name, number in header.get("tally", {}).items()}
-        return cls(counts, pieces, sums, tally, header.get("precision"), moments)
+        tally = {name: int(number) for name, number in header["tally"].items()}
+        return cls(counts, pieces, sums, tally, header["precision"], moments)
 
 
 class Accumulator:

@@ -10,8 +10,8 @@ from service.commands import comparing, conforming, importing, jobs, serving
 application = typer.Typer(
     name="ordsim",
     help="How similar are two neural representations? Exact and sampled ordinal similarity (TSI, QSI).",
-    epilog="Exit codes: 0 done; 1 the job failed or was dismissed, or a check of `conform` failed; 2 wrong usage or a refused request; "
-    "3 the service cannot be reached.",
+    epilog="Exit codes: 0 done; 1 the job failed or was dismissed, or a check of `conform` failed; 2 wrong usage or a "
+    "refused request; 3 the service cannot be reached.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",

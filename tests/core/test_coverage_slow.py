@@ -33,6 +33,11 @@ def counts(agreeing: int, comparisons: int) -> AgreementCounts:
     return AgreementCounts(concordant=agreeing, discordant=comparisons - agreeing)
 
 
+def sampled(found: AgreementCounts, rows: int, order: int, confidence: float) -> Interval:
+    """The population's interval from independent comparisons, as sampled measures give it."""
+    return population.around(intervals.clopper_pearson(found, (1 + confidence) / 2), rows, order, confidence)
+
+
 # Units of rows that are all there is
 
 
@@ -183,7 +188,7 @@ def test_population_bounds_from_samples(drawn_rows: tuple[float, list[tuple[int,
     truth, found = drawn_rows
     random = np.random.default_rng(9)
     bounds = [
-        population.sampled(counts(int(random.binomial(20, agreeing / total)), 20), 24, 3, confidence)
+        sampled(counts(int(random.binomial(20, agreeing / total)), 20), 24, 3, confidence)
         for agreeing, total in found
     ]
     assert misses(bounds, truth) <= most_misses(SEEDS, 1 - confidence)

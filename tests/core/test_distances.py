@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ordsim_core.errors import (
     RangeTooWideError,
     ZeroVectorError,
 )
-from ordsim_core.spaces import Space, exactness_of, prepare
+from ordsim_core.spaces import Space, exactness_of, prepare, select
 
 RNG = np.random.default_rng(5)
 SAMPLES = {
@@ -225,6 +226,74 @@ def test_exactness(values: np.ndarray, expected: Exactness) -> None:
     assert exactness_of(values) is expected
     space = prepare(values, Distance.EUCLIDEAN)
     assert space.exactness is expected
+
+
+def test_stored_distances_are_looked_through_once_a_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.abs(RNG.standard_normal((200, 200)))
+    table += table.T
+    looked = []
+    look = quadruplets._first_difference
+    monkeypatch.setattr(quadruplets, "_first_difference", lambda values: looked.append(1) or look(values))
+    x, y = (prepare(values, Distance.PRECOMPUTED) for values in (table, table.copy()))
+    for start in range(5):
+        quadruplets.sampled_range(x, y, 0, start, start + 1)
+        quadruplets.units_range(x, x, 0, start, start + 1, 3)
+    assert len(looked) == 2
+    for row, column in ((150, 20), (150, 149), (70, 64), (199, 0)):
+        differs = table.copy()
+        differs[column, row] += 1
+        # A later one, and one above the diagonal of the same block, are not the first.
+        differs[199, 198] += 1
+        for _ in range(2):
+            with pytest.raises(AsymmetricDistanceError, match=f"{row}.*{column}|{column}.*{row}"):
+                quadruplets.sampled_range(x, prepare(differs, Distance.PRECOMPUTED), 0, 0, 1)
+
+
+@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize("distance", list(Distance))
+def test_all_rows_selected_are_ordered_as_before(distance: Distance, precision: Precision) -> None:
+    # One row and its multiples, an offset, and last bits: of the order of these, plain float64 gets some wrong.
+    values = np.repeat(RNG.standard_normal((8, 12)), 5, axis=0) * np.array([1, 3, 5, 0.3, 7])[np.arange(40) % 5, None]
+    if distance is Distance.PRECOMPUTED:
+        values = np.abs(values @ values.T)
+    y = prepare(RNG.integers(-2, 3, (40, 3)), Distance.EUCLIDEAN)
+    space = prepare(values, distance, precision)
+    chosen = select(space, np.arange(40))
+    assert (chosen.distance, chosen.precision, chosen.packing.mode) == (
+        space.distance,
+        space.precision,
+        space.packing.mode,
+    )
+    for given in (y, space):
+        one, other = (triplets.exact_block(side, given, 0, 40) for side in (space, chosen))
+        assert (one.counts, one.uncertified) == (other.counts, other.uncertified)
+    assert triplets.sampled_range(space, y, 1, 0, 500).counts == triplets.sampled_range(chosen, y, 1, 0, 500).counts
+
+
+def exact_ranks(values: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances by their place among all of them, from fractions."""
+    rows = [[Fraction(value) for value in row] for row in values.tolist()]
+    distances = [[sum((a - b) ** 2 for a, b in zip(p, q, strict=True)) for q in rows] for p in rows]
+    place = {value: place for place, value in enumerate(sorted({value for row in distances for value in row}))}
+    return np.array([[place[value] for value in row] for row in distances], "f8")
+
+
+@pytest.mark.parametrize(("low", "far", "copies"), [(-500, 100, 1), (-500, 400, 2), (-300, 400, 1), (-400, 0, 2)])
+def test_a_row_so_far_away_that_its_square_overflows(low: int, far: int, copies: int) -> None:
+    values = np.ldexp(RNG.integers(-9, 10, (130, 3)).astype("f8"), low)
+    values[7 : 7 + copies] = np.ldexp([1.0, -3.0, 2.0], far)
+    truth = prepare(exact_ranks(values), Distance.PRECOMPUTED)
+    space = prepare(values, Distance.EUCLIDEAN)
+    for found in (
+        triplets.exact_block(space, truth, 0, 130),
+        triplets.units_range(space, truth, 1, 0, 30, 20),
+        quadruplets.exact_counts(space, truth),
+        quadruplets.sampled_range(space, truth, 1, 0, 500),
+    ):
+        assert found.counts.deficit == 0.0
+    rounded = prepare(values, Distance.EUCLIDEAN, Precision.FLOAT32)
+    for found in (triplets.exact_block(rounded, truth, 0, 130), quadruplets.exact_counts(rounded, truth)):
+        assert found.counts.comparisons - found.counts.agreeing <= found.uncertified
 
 
 def test_distinct_rows_are_numbered_by_where_they_first_occur(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,16 @@ def test_hoeffding_has_its_radius_and_stays_within_the_unit_interval() -> None:
     assert intervals.hoeffding(counts(10, 10), 0.99).low < 1.0
 
 
+def test_doubts_bound_the_score_even_where_both_sides_have_them() -> None:
+    # Each side counts its own doubts: a comparison may be counted twice, and among quadruplets that of triplets too.
+    for uncertified, low, high in ((0, 0.6, 0.6), (3, 0.3, 0.9), (6, 0.0, 1.0), (10, 0.0, 1.0), (25, 0.0, 1.0)):
+        interval = intervals.arithmetic(counts(6, 10), uncertified)
+        assert (interval.low, interval.high) == (low, high)
+        assert (interval.method, interval.confidence, interval.rigorous) == ("float32-bound", 1.0, True)
+    with pytest.raises(ValueError, match="-1 comparisons"):
+        intervals.arithmetic(counts(6, 10), -1)
+
+
 def test_an_exact_score_is_its_own_interval() -> None:
     interval = intervals.exact(counts(1, 3), 0.99)
     assert interval.low == interval.high == 1 / 3

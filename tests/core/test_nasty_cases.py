@@ -9,7 +9,8 @@ import pytest
 from against_oracle import Answers, Observed, expected, observed, spaces
 from nasty_cases import KINDS, PAIRINGS, Case, cases, fit
 
-from ordsim_core.counts import Paths
+from ordsim_core import intervals
+from ordsim_core.counts import AgreementCounts, Paths
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.errors import RangeTooWideError
 
@@ -104,7 +105,7 @@ def test_rounded_distances_alone_get_many_of_these_wrong() -> None:
 
 
 def test_float32_knows_how_far_it_may_be_off() -> None:
-    missed, certain = 0, 0
+    missed, certain, beyond = 0, 0, 0
     for number, case in enumerate(CASES):
         found = answer(number, Precision.FLOAT32)
         if found is None:
@@ -114,10 +115,14 @@ def test_float32_knows_how_far_it_may_be_off() -> None:
         ):
             apart = abs(counts[0] + counts[4] - exact[0] - exact[4])
             assert apart <= uncertified, case
+            interval = intervals.arithmetic(AgreementCounts(*counts), uncertified)
+            assert interval.low <= (exact[0] + exact[4]) / sum(exact) <= interval.high, case
             missed += apart > 0
             certain += uncertified == 0
+            beyond += uncertified > sum(counts)
     assert missed > 50
     assert certain > 50
+    assert beyond > 5  # doubts of both sides
 
 
 LAYOUTS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,7 @@ WARM = """
 import sys
 import numpy as np
 from numba.core.event import install_recorder
-from ordsim_core import quadruplets, sampling, triplets, warmup
+from ordsim_core import quadruplets, sampling, strips, triplets, warmup
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.spaces import exactness_of, prepare
 warmup.warm()
@@ -51,11 +52,14 @@ with install_recorder("numba:compile") as recorder:
                 square = values[:7] + values[:7].T if distance is Distance.PRECOMPUTED else values
                 space = prepare(square, distance, precision)
                 triplets.exact_block(space, space, 2, 6, per_target=True)
-                triplets.sampled_range(space, space, 2**64 - 1, 10, 2**33 - 2**33 + 20)
+                triplets.sampled_range(space, space, 2**64 - 1, 10, 20)
                 triplets.units_range(space, space, 1, 0, 3, 4)
                 quadruplets.sampled_range(space, space, 0, 2**40, 2**40 + 3)
                 quadruplets.units_range(space, space, 1, 0, 3, 3)
                 quadruplets.exact_counts(space, space)
+                plan = strips.StripPlan(space.rows, 3, 3)
+                strips.x_strips(space, space, plan, 0, 3)
+                strips.y_strips(space, space, plan, 1, 2)
     sampling.triplets(3, 0, 5, 50)
     sampling.batch(3, 0, 5, 50)
     sampling.quadruplets(3, 0, 5, 50)
@@ -116,6 +120,25 @@ def test_facts_over_several_blocks() -> None:
     values[2999, 2] = 1
     assert facts.constant_columns(values) == 998
     assert facts.distinct_rows(values) == 701
+
+
+def test_distinct_rows_are_counted_in_little_memory() -> None:
+    values = (np.arange(400_000) % 300_000).reshape(-1, 1).astype("f4")
+    facts.distinct_rows(values[:10])
+    calls = 0
+
+    def checkpoint() -> None:
+        nonlocal calls
+        calls += 1
+
+    tracemalloc.start()
+    try:
+        assert facts.distinct_rows(values, checkpoint) == 300_000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 60 * len(values)
+    assert calls > 0
 
 
 def test_both_zeros_are_one_value() -> None:

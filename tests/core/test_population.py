@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,12 +15,20 @@ from hypothesis import strategies as st
 from ordsim_core import betting, divergence, intervals, population
 from ordsim_core.counts import AgreementCounts
 
+if TYPE_CHECKING:
+    from ordsim_core.intervals import Interval
+
 confidences = st.sampled_from([0.5, 0.8, 0.95, 0.99, 0.999999])
 orders = st.sampled_from([3, 4])
 
 
 def counts(agreeing: int, comparisons: int) -> AgreementCounts:
     return AgreementCounts(concordant=agreeing, discordant=comparisons - agreeing)
+
+
+def sampled(found: AgreementCounts, rows: int, order: int, confidence: float) -> Interval:
+    """The population's interval from independent comparisons, as sampled measures give it."""
+    return population.around(intervals.clopper_pearson(found, (1 + confidence) / 2), rows, order, confidence)
 
 
 def kl(share: Fraction, other: Decimal) -> Decimal:
@@ -120,7 +129,7 @@ def test_more_confidence_or_fewer_rows_need_more_width(
     for bound in (
         lambda rows, confidence: population.kl(found.score, found.deficit, rows, order, confidence),
         lambda rows, confidence: population.hoeffding(found.score, rows, order, confidence),
-        lambda rows, confidence: population.sampled(found, rows, order, confidence),
+        lambda rows, confidence: sampled(found, rows, order, confidence),
     ):
         narrow, wide = bound(rows, less), bound(fewer, more)
         assert 0 <= wide.low <= narrow.low <= found.score <= narrow.high <= wide.high <= 1
@@ -131,7 +140,7 @@ def test_more_confidence_or_fewer_rows_need_more_width(
 @pytest.mark.parametrize("rows", [3, 100, 10**6])
 def test_sampled_spends_half_on_each(agreeing: int, comparisons: int, rows: int, confidence: float) -> None:
     found = counts(agreeing, comparisons)
-    interval = population.sampled(found, rows, 3, confidence)
+    interval = sampled(found, rows, 3, confidence)
     assert (interval.method, interval.confidence, interval.rigorous) == ("kl-u-statistic", confidence, True)
     exact = intervals.clopper_pearson(found, (1 + confidence) / 2)
     with localcontext(prec=50):
@@ -168,7 +177,7 @@ def test_wrong_arguments_are_named() -> None:
         with pytest.raises(ValueError, match="confidence"):
             population.hoeffding(0.5, 10, 3, confidence)
         with pytest.raises(ValueError, match="confidence"):
-            population.sampled(counts(1, 2), 10, 3, confidence)
+            sampled(counts(1, 2), 10, 3, confidence)
     for order in (3, 4):
         with pytest.raises(ValueError, match=f"needs {order} rows"):
             population.kl(0.5, 0.5, order - 1, order, 0.9)

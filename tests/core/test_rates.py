@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from simulated import most_misses
 
 from ordsim_core import intervals, quadruplets, triplets
 from ordsim_core.distances import Distance
@@ -31,22 +31,6 @@ PAIR = next(
 SAMPLERS = [(triplets.sampled_range, "tsi_counts_cdist64"), (quadruplets.sampled_range, "qsi_counts_cdist64")]
 SEEDS = 2000
 FALSE_ALARM = 1e-7
-
-
-def most_misses(seeds: int, probability: float) -> int:
-    """Misses that as many seeds exceed with a probability below FALSE_ALARM, if each misses with `probability`."""
-    tail = 1.0
-    for misses in range(seeds + 1):
-        tail -= math.exp(
-            math.lgamma(seeds + 1)
-            - math.lgamma(misses + 1)
-            - math.lgamma(seeds - misses + 1)
-            + misses * math.log(probability)
-            + (seeds - misses) * math.log1p(-probability)
-        )
-        if tail < FALSE_ALARM:
-            return misses
-    return seeds
 
 
 @pytest.fixture(scope="module", params=[50, 400])
@@ -74,7 +58,7 @@ def test_intervals_miss_no_more_often_than_they_say(
     exact, counted = runs
     bounds = [interval(counts, confidence) for counts in counted]
     misses = sum(not bound.low <= exact <= bound.high for bound in bounds)
-    assert misses <= most_misses(SEEDS, 1 - confidence)
+    assert misses <= most_misses(SEEDS, 1 - confidence, FALSE_ALARM)
     if interval is intervals.clopper_pearson and confidence == 0.9:
         # Not so wide as to say nothing: one that never missed would be dishonest the other way.
         assert misses >= SEEDS * (1 - confidence) / 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,9 +74,26 @@ def test_any_part_can_be_made_on_its_own(stream: Callable[..., Any], size: int) 
     assert not (stream(10, 0, 1000, 50) == whole).all(axis=1).sum() > 10
 
 
-def test_the_streams_of_one_seed_differ() -> None:
-    three, four = sampling.triplets(4, 0, 1000, 1000), sampling.quadruplets(4, 0, 1000, 1000)
-    assert (three == four[:, :3]).all(axis=1).sum() == 0
+STREAM_NAMES = [name for name in vars(sampling) if name.endswith("_STREAM")]
+
+
+@pytest.mark.parametrize("seed", [0, 4, 2**63, 2**64 - 1])
+def test_the_streams_of_one_seed_differ(seed: int) -> None:
+    assert len(STREAM_NAMES) == 6
+    keys = [int(sampling.stream_key(seed, getattr(sampling, name))) for name in STREAM_NAMES]
+    for one, other in combinations(keys, 2):
+        # Of keys that have nothing to do with each other, about half the bits differ.
+        assert 12 <= (one ^ other).bit_count() <= 52
+    drawn = [
+        sampling.triplets(seed, 0, 1000, 1000),
+        sampling.quadruplets(seed, 0, 1000, 1000),
+        sampling.triplet_units(seed, 0, 1000, 1000, 4),
+        sampling.quadruplet_units(seed, 0, 1000, 1000, 2),
+        np.resize(sampling.permutation(seed, 3000), (1000, 3)),
+        np.array([np.random.default_rng(0).permutation(sampling.batch(seed, at, 3, 1000)) for at in range(1000)]),
+    ]
+    for first, second in combinations(drawn, 2):
+        assert (first[:, :3] == second[:, :3]).all(axis=1).sum() == 0
 
 
 @pytest.mark.parametrize(("stream", "size"), STREAMS)

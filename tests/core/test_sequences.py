@@ -44,6 +44,27 @@ def test_sequential_units_refute_what_is_outside_and_little_more(
     assert (interval.method, interval.confidence, interval.rigorous) == ("sequential", confidence, True)
 
 
+@pytest.mark.parametrize(("agreeing", "each"), [drawn for drawn in drawn_units() if drawn[1] < 2**40])
+def test_a_tally_of_units_is_all_it_takes(agreeing: NDArray[np.int64], each: int) -> None:
+    tally = np.bincount(agreeing, minlength=each + 1)
+    assert betting.sequential_tally(tally, 0.95) == betting.sequential(agreeing, each, 0.95)
+
+
+def test_a_tally_of_more_levels_than_are_told_apart() -> None:
+    agreeing = (np.random.default_rng(4).beta(30, 10, 60_000) * 2**18).astype(np.int64)
+    tally = np.bincount(agreeing, minlength=2**18 + 1)
+    interval = betting.sequential_tally(tally, 0.99)
+    assert interval == betting.sequential(agreeing, 2**18, 0.99)
+    fine = betting.sequential(agreeing >> 5, 2**13, 0.99)
+    assert interval.high - interval.low == pytest.approx(fine.high - fine.low, rel=0.02)
+
+
+@pytest.mark.parametrize("tally", [array([0, 0]), array([3]), array([2, -1]), np.ones(3), np.ones((2, 2), np.int64)])
+def test_tallies_that_say_nothing_are_refused(tally: NDArray[np.int64]) -> None:
+    with pytest.raises(ValueError, match="at least one unit"):
+        betting.sequential_tally(tally, 0.9)
+
+
 def test_sequential_units_round_down_when_shares_are_all_different() -> None:
     random = np.random.default_rng(4)
     each = 2**40

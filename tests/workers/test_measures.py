@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from ordsim_core import sampling, triplets
+from ordsim_core import quadruplets, sampling, triplets
 from ordsim_core.counts import AgreementCounts, quadruplet_population, triplet_population
 from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare
 from workers.cancellation import ShardCancelled
-from workers.measures import cutting, registry
+from workers.measures import cutting, protocol, registry
 from workers.measures.protocol import Budget, Measure, Pair, PairFacts, PairShape
 from workers.measures.sampled import QsiSampledOptions, TsiSampledOptions
 from workers.measures.sizes import DRAWS_LIMIT
@@ -184,8 +184,35 @@ def test_a_shard_stops_at_the_next_tile_when_it_is_cancelled(options, monkeypatc
     assert calls == 3
 
 
+@pytest.mark.parametrize("measure", ["tsi", "qsi"])
+def test_a_single_batch_is_left_at_the_next_tile_when_it_is_cancelled(measure: str, monkeypatch) -> None:
+    monkeypatch.setattr(cutting, "TILE_SECONDS", 1e-9)
+    monkeypatch.setattr(quadruplets, "ANCHORS", 1)
+    batched = registry.find(measure, "batched")
+    options = batched.options(measure=measure, method="batched", batches=1, batch_size=12)
+    (shard,) = batched.shards(SHAPE, options, Budget(1.0, MEMORY))
+    calls = 0
+
+    def checkpoint() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == last:
+            raise ShardCancelled
+
+    last = 0
+    whole = batched.partial(PAIR, shard, options, 0, checkpoint)
+    assert whole.counts.comparisons == shard.comparisons
+    assert calls >= 12  # one an anchor
+    for stop in (calls // 2, calls):
+        calls, last = 0, stop
+        with pytest.raises(ShardCancelled):
+            batched.partial(PAIR, shard, options, 0, checkpoint)
+
+
 def test_registry() -> None:
-    found = {(measure.measure, measure.method): measure for measure in registry.all_measures()}
+    every = {(measure.measure, measure.method): measure for measure in registry.all_measures()}
+    assert len(every) == len(registry.all_measures())
+    found = {names: measure for names, measure in every.items() if names[0] in ("tsi", "qsi")}
     methods = {"tsi": ("exact", "sampled", "units", "anchors", "batched")}
     methods["qsi"] = tuple(method for method in methods["tsi"] if method != "anchors")
     assert set(found) == {(measure, method) for measure, known in methods.items() for method in known}
@@ -193,7 +220,7 @@ def test_registry() -> None:
         assert measure.minimum_rows == {"tsi": 3, "qsi": 4}[name]
         assert measure.needs_symmetry == (name == "qsi")
     with pytest.raises(LookupError, match=r"'cka'.*tsi exact"):
-        registry.find("cka", "linear")
+        registry.find("cka", "quadratic")
 
 
 @pytest.mark.parametrize(
@@ -261,11 +288,15 @@ def test_every_measure_says_how_many_rows_it_takes(measure: Measure) -> None:
     for attribute in Measure.__annotations__:
         assert hasattr(measure, attribute)
     documented = re.findall(r"`(\w+)`", Measure.__doc__ or "")
-    assert {"minimum_rows", "maximum_rows"} <= set(documented) <= set(Measure.__annotations__)
+    assert {"minimum_rows", "maximum_rows"} <= set(documented)
+    for name in documented:
+        assert hasattr(measure, name) or hasattr(protocol, name)
 
 
 def test_limits_on_rows_are_those_of_the_core() -> None:
     for measure in registry.all_measures():
+        if measure.measure not in ("tsi", "qsi"):
+            continue
         all_targets = (measure.measure, measure.method) in (("tsi", "exact"), ("tsi", "anchors"))
         if measure.method != "exact" or all_targets:
             assert measure.maximum_rows == (2**21 if all_targets else 2**31 - 1)

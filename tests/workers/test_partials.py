@@ -136,13 +136,16 @@ def test_sums_of_other_lengths_and_types_are_refused() -> None:
         three + Partial(sums={"targets": np.zeros(3)})  # type: ignore[dict-item]
 
 
-def test_partials_of_earlier_versions_can_be_read() -> None:
-    header = {"counts": ["1", "2", "3", "4", "5"]}
-    buffer = io.BytesIO()
-    arrays = {"per_anchor@3": np.array([7, 8])}
-    np.savez(buffer, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)  # type: ignore[arg-type]
-    found = Partial.from_bytes(buffer.getvalue())
-    assert same(found, Partial(AgreementCounts(1, 2, 3, 4, 5), {"per_anchor": {3: np.array([7, 8])}}))
+def test_bytes_that_lack_a_part_are_not_read_as_if_it_were_empty() -> None:
+    written = Partial(AgreementCounts(1), {"per_anchor": {3: np.array([7, 8])}})
+    with np.load(io.BytesIO(written.to_bytes())) as archive:
+        header, arrays = json.loads(archive["header"].tobytes()), dict(archive)
+    for part in ("counts", "sums", "tally", "precision", "moments"):
+        less = {name: value for name, value in header.items() if name != part}
+        buffer = io.BytesIO()
+        np.savez(buffer, **{**arrays, "header": np.frombuffer(json.dumps(less).encode(), np.uint8)})
+        with pytest.raises(KeyError, match=part):
+            Partial.from_bytes(buffer.getvalue())
 
 
 @settings(deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,15 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from ordsim_core import concordance, quadruplets, sampling, strips, triplets
+from ordsim_core import betting, concordance, quadruplets, sampling, strips, triplets
+from ordsim_core.counts import AgreementCounts
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.spaces import prepare, select
 from workers import costs, spilling
 from workers.environment import from_environment
-from workers.measures import looking, registry, tsi_exact
-from workers.measures.protocol import Budget, NoInterval, Pair, PairFacts
+from workers.measures import cutting, looking, registry, tsi_exact, units
+from workers.measures.protocol import Budget, NoInterval, Pair, PairFacts, PairShape
+from workers.measures.sizes import UNITS_LIMIT
 from workers.partials import Partial
 
 if TYPE_CHECKING:
@@ -24,7 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS, SEED, CONFIDENCE = 40, 3, 0.99
+SHAPE = PairShape(5000, 64, 64)
 GROUPS = np.arange(ROWS) // 4
+LARGEST_CONFIDENCE = 1 - 2**-52
+"""That a request may ask for."""
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +125,62 @@ def test_estimates_are_near_the_exact_score_and_their_intervals_hold_it(pair: Pa
     assert "arithmetic" not in outcome.intervals
 
 
+@pytest.mark.parametrize("design", DESIGNS, ids=named)
+def test_rows_of_one_group_say_nothing_rigorous_of_the_population(pair: Pair, design: dict[str, Any]) -> None:
+    _, alone = run(pair, LONG, groups=np.arange(ROWS), **design)
+    _, ungrouped = run(pair, LONG, **design)
+    assert alone.intervals.get("population") == ungrouped.intervals.get("population")
+    if design["method"] == "batched":
+        return
+    assert not isinstance(alone.intervals["population"], NoInterval)
+    for groups in (GROUPS, np.minimum(np.arange(ROWS), ROWS - 2)):
+        _, grouped = run(pair, LONG, groups=groups, **design)
+        population = grouped.intervals["population"]
+        assert isinstance(population, NoInterval)
+        assert "jackknife over groups" in population.reason
+        assert grouped.intervals["sampling"] == ungrouped.intervals["sampling"]
+
+
+FAR_FROM_CERTAIN = {
+    "many columns": np.random.default_rng(6).standard_normal((64, 20_000)).astype("f4"),
+    "nearly equidistant": (np.eye(64) + 1e-7 * np.random.default_rng(7).standard_normal((64, 64))).astype("f4"),
+}
+
+
+@cache
+def float32_pair(name: str) -> Pair:
+    values = FAR_FROM_CERTAIN[name]
+    return Pair(*(prepare(side, Distance.EUCLIDEAN, Precision.FLOAT32) for side in (values, values[:, ::-1].copy())))
+
+
+@pytest.mark.parametrize("named", FAR_FROM_CERTAIN)
+@pytest.mark.parametrize("design", DESIGNS, ids=named)
+def test_float32_scores_come_with_what_is_in_doubt_however_much_it_is(design: dict[str, Any], named: str) -> None:
+    pair = float32_pair(named)
+    options = options_of(**design)
+    measure = registry.find(options.measure, options.method)
+    shards = measure.shards(pair.shape, options, LONG)
+    total = Partial.total(measure.partial(pair, shard, options, SEED, lambda: None) for shard in shards)
+    outcome = measure.finish(total, PairFacts(pair.shape, "float32"), options, CONFIDENCE)
+    interval = outcome.intervals["arithmetic"]
+    assert interval.low <= 1.0 <= interval.high
+    assert total.uncertified > 0
+    assert 0 < outcome.uncertified <= outcome.counts.comparisons
+
+
+def test_intervals_at_the_largest_confidence(pair: Pair) -> None:
+    for design in DESIGNS:
+        options = options_of(**design)
+        measure = registry.find(options.measure, options.method)
+        total, _ = run(pair, LONG, **design)
+        outcome = measure.finish(total, PairFacts(pair.shape), options, LARGEST_CONFIDENCE)
+        if design["method"] == "batched":
+            continue
+        sampling, population = outcome.intervals["sampling"], outcome.intervals["population"]
+        assert population.confidence == LARGEST_CONFIDENCE
+        assert 0 <= population.low <= sampling.low <= sampling.high <= population.high <= 1
+
+
 def test_anchors_are_the_rows_they_say_and_all_of_them_leave_no_doubt(pair: Pair) -> None:
     _, exact = run(pair, LONG, measure="tsi", method="exact", per_anchor=True)
     design = {"measure": "tsi", "method": "anchors", "per_anchor": True}
@@ -178,7 +240,54 @@ def test_looks_are_few_and_cover_the_stream(wanted: float) -> None:
     assert shards[0].start == 0
     assert shards[-1].stop == draws
     assert all(one.stop == other.start for one, other in pairwise(shards))
-    assert len(shards) < 60 + draws / looking.LONGEST_DRAWS
+    assert len(shards) <= min(cutting.SHARDS_LIMIT, 70 + draws / looking.LONGEST_DRAWS)
+    looks = looking.looks(draws)
+    assert len(looks) < 100
+    assert set(looks) <= {shard.stop for shard in shards}
+    assert looks[-1] == draws
+    assert all(other - one <= max(looking.FIRST_DRAWS, one / 4) for one, other in pairwise((0, *looks)))
+
+
+def test_shards_between_looks_keep_to_the_ledger() -> None:
+    each = cutting.LEDGER_LIMIT // 300
+    assert len(looking.shards(10**12, 1, ledger_bytes=each)) <= 300
+    assert len(looking.shards(10**12, 1, ledger_bytes=cutting.LEDGER_LIMIT)) == len(looking.looks(10**12))
+
+
+@pytest.mark.parametrize("members", [2, 32, 1024])
+def test_units_are_looked_at_seldom_and_keep_little(members: int) -> None:
+    options = options_of(measure="tsi", method="units", width=1e-5, targets=members)
+    measure = registry.find("tsi", "units")
+    shards = measure.shards(SHAPE, options, LONG)
+    assert shards[-1].stop == options.draws == UNITS_LIMIT
+    assert len(shards) * 8 * (comb(members, 2) + 1) <= 1.01 * cutting.LEDGER_LIMIT
+    # Nothing is to be seen where it is not time to look: the tally is not even there.
+    looks = looking.looks(options.draws, units.FIRST_UNITS)
+    assert len(looks) < 70
+    later = [shard for shard in shards if shard.stop not in looks]
+    assert later
+    for shard in later[:: len(later) // 50 + 1]:
+        seen = Partial(AgreementCounts(shard.stop * comb(members, 2)))
+        assert not measure.enough(seen, PairFacts(SHAPE), options, CONFIDENCE)
+    tally = np.zeros(comb(members, 2) + 1, np.int64)
+    tally[-1] = looks[-1]
+    assert measure.enough(
+        Partial(AgreementCounts(looks[-1] * comb(members, 2)), sums={"tally": tally}), PairFacts(SHAPE), options, 0.9
+    )
+
+
+def test_units_that_stop_early_are_the_stream_s_own(pair: Pair) -> None:
+    fields: dict[str, Any] = {"measure": "tsi", "method": "units", "width": 0.1, "targets": 8}
+    total, outcome = run(pair, LONG, **fields)
+    drawn = total.counts.comparisons // 28
+    whole = triplets.units_range(pair.x, pair.y, SEED, 0, drawn, 8)
+    assert not total.pieces
+    assert total.counts == whole.counts
+    assert outcome.intervals["sampling"] == betting.sequential(whole.agreeing, 28, CONFIDENCE)
+    options = options_of(**fields)
+    wrong = Partial(total.counts, sums={"tally": total.sums["tally"] + np.eye(1, 29, 3, dtype=np.int64)[0]})
+    with pytest.raises(RuntimeError, match="comparisons instead of"):
+        registry.find("tsi", "units").finish(wrong, PairFacts(pair.shape), options, CONFIDENCE)
 
 
 def test_the_jackknife_knows_rows_and_groups(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:

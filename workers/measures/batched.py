@@ -11,13 +11,15 @@ from workers import costs
 from workers.measures import cutting, ordinal_nulls
 from workers.measures.checks import require_all_comparisons
 from workers.measures.ordinal import QSI, TSI, OfEither, outcome, to_partial
-from workers.measures.protocol import MeasureOptions, NoInterval
+from workers.measures.protocol import MeasureOptions, NoInterval, Shard
 from workers.measures.sizes import Never
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ordsim_core.strips import ExactQuadruplets
     from ordsim_core.triplets import AnchorBlock
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
+    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape
     from workers.partials import Partial
 
 BATCHES_LIMIT = 10**7
@@ -82,8 +84,10 @@ class Batched(OfEither):
     def memory(self, shape: PairShape, options: BatchedOptions, budget: Budget) -> int:  # noqa: ARG002
         """Bound what one batch takes, prepared and counted, and the order in which its rows are drawn."""
         batch = costs.batch_shape(shape, options.batch_size)
-        counting = costs.anchor_bytes(batch) if self.kind is TSI else costs.all_pairs_bytes(batch)
-        return costs.pair_bytes(batch) + counting + 32 * shape.rows
+        counting = costs.anchor_bytes(batch)
+        if self.kind is QSI:
+            counting = max(counting, costs.all_pairs_bytes(batch))
+        return costs.selected_bytes(batch) + max(counting, costs.preparing_bytes(batch)) + 32 * shape.rows
 
     def shards(self, shape: PairShape, options: BatchedOptions, budget: Budget) -> list[Shard]:
         """Cut the batches into ranges of about as long as the budget says."""
@@ -92,16 +96,23 @@ class Batched(OfEither):
 
     def partial(self, pair: Pair, shard: Shard, options: Any, seed: int, checkpoint: Checkpoint) -> Partial:
         """Score the batches one by one."""
-        counted: list[AnchorBlock | ExactQuadruplets] = []
+        return to_partial(self._counted(pair, shard, options.batch_size, seed, checkpoint))
+
+    def _counted(
+        self, pair: Pair, shard: Shard, size: int, seed: int, checkpoint: Checkpoint
+    ) -> Iterator[AnchorBlock | ExactQuadruplets]:
+        anchors = Shard(0, 0, size, 0)
+        anchor_seconds = costs.anchor_seconds(costs.batch_shape(pair.shape, size))
         for index in range(shard.start, shard.stop):
             checkpoint()
-            rows = sampling.batch(seed, index, options.batch_size, pair.x.rows)
-            x, y = spaces.select(pair.x, rows), spaces.select(pair.y, rows)
-            if self.kind is TSI:
-                counted.append(triplets.exact_block(x, y, 0, options.batch_size))
-            else:
-                counted.append(quadruplets.exact_counts(x, y, checkpoint=checkpoint))
-        return to_partial(counted)
+            rows = sampling.batch(seed, index, size, pair.x.rows)
+            x, y = (spaces.select(side, rows, checkpoint) for side in (pair.x, pair.y))
+            if self.kind is QSI:
+                yield quadruplets.exact_counts(x, y, checkpoint=checkpoint)
+                continue
+            for start, stop in cutting.tiles(anchors, anchor_seconds):
+                checkpoint()
+                yield triplets.exact_block(x, y, start, stop)
 
     def null(self, shape: PairShape, options: BatchedOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
         """All comparisons, or a design of units."""

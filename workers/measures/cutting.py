@@ -42,6 +42,11 @@ def shards(
     ]
 
 
+def longest(length: int, seconds_each: float, seconds: float) -> int:
+    """Give the length of the longest shard that `shards` cuts, where it does not write much."""
+    return min(length, max(1, int(seconds / seconds_each), -(-length // SHARDS_LIMIT)))
+
+
 def tiles(shard: Shard, seconds_each: float) -> Iterator[tuple[int, int]]:
     """Yield consecutive ranges of the shard of about `TILE_SECONDS`, at least one position each."""
     step = max(1, int(TILE_SECONDS / seconds_each))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ordsim_core import intervals, population, quadruplets, triplets
 from ordsim_core.counts import AgreementCounts, Paths, quadruplet_population, triplet_population
 from workers import costs
+from workers.measures.protocol import FLOAT32, Measure, MeasureOptions, NoInterval, Outcome
 from workers.partials import UNCERTIFIED, Partial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from ordsim_core.comparisons import Sampled, Units
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from ordsim_core.spaces import Space
     from ordsim_core.strips import ExactQuadruplets
     from ordsim_core.triplets import AnchorBlock
-    from workers.measures.protocol import NoInterval, PairFacts, PairShape
+    from workers.measures.protocol import PairFacts, PairShape
+
+GROUPED = "Rows of one group are no independent draws; see the jackknife over groups."
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,23 @@ QSI = Ordinal(
 )
 
 
+class OfEither(Measure):
+    """A method that TSI and QSI have in common.
+
+    `described` is what follows the name of either in a title.
+    """
+
+    described: str
+
+    def __init__(self, kind: Ordinal, options: type[MeasureOptions]) -> None:
+        self.kind = kind
+        self.measure = kind.measure
+        self.title = f"{kind.title} {self.described}"
+        self.minimum_rows = kind.order
+        self.needs_symmetry = kind is QSI
+        self.options = options
+
+
 def to_partial(
     counted: Iterable[Sampled | Units | AnchorBlock | ExactQuadruplets],
     pieces: Mapping[str, Mapping[int, NDArray[np.int64]]] | None = None,
@@ -88,20 +109,42 @@ def to_partial(
     return Partial(counts, pieces or {}, sums or {}, tally={**asdict(paths), UNCERTIFIED: uncertified})
 
 
-def with_population(
+def outcome(
     kind: Ordinal,
     total: Partial,
     pair: PairFacts,
-    confidence: float,
-    sampling: Callable[[float], Interval],
+    found: Mapping[str, Interval | NoInterval],
+    artifacts: Mapping[str, NDArray[Any]] | None = None,
+) -> Outcome:
+    """Score the counts of a total, with intervals that were found and that of what float32 left in doubt."""
+    counts = total.counts
+    if pair.precision == FLOAT32:
+        found = {**found, "arithmetic": intervals.arithmetic(counts, total.uncertified)}
+    return Outcome(
+        score=counts.score,
+        deficit=counts.deficit,
+        counts=counts,
+        population=kind.population(pair.shape.rows),
+        precision=pair.precision,
+        intervals=found,
+        artifacts=artifacts or {},
+        paths=total.paths,
+        # Each side counts its own doubts, but a comparison is in doubt only once.
+        uncertified=min(total.uncertified, counts.comparisons),
+    )
+
+
+def with_population(
+    kind: Ordinal, pair: PairFacts, confidence: float, sampling: Callable[[float], Interval]
 ) -> dict[str, Interval | NoInterval]:
-    """Give the sampling interval, that of the population, and what float32 left in doubt."""
+    """Give the sampling interval, and that of the population, of which rows of one group are no independent draws."""
+    return {"sampling": sampling(confidence), "population": _population(kind, pair, confidence, sampling)}
+
+
+def _population(
+    kind: Ordinal, pair: PairFacts, confidence: float, sampling: Callable[[float], Interval]
+) -> Interval | NoInterval:
+    if pair.groups is not None and len(np.unique(pair.groups)) < len(pair.groups):
+        return NoInterval(GROUPED)
     # Of the population's delta, half is spent on sampling, unless nothing was sampled.
-    half = sampling((1 + confidence) / 2)
-    found: dict[str, Interval | NoInterval] = {
-        "sampling": sampling(confidence),
-        "population": population.around(half, pair.shape.rows, kind.order, confidence),
-    }
-    if total.uncertified is not None and pair.precision == "float32":
-        found["arithmetic"] = intervals.arithmetic(total.counts, total.uncertified)
-    return found
+    return population.around(sampling((1 + confidence) / 2), pair.shape.rows, kind.order, confidence)

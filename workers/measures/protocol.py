@@ -355,8 +355,9 @@ class Measure(Protocol):
 
     `needs` says what `partial` is given: `SPACES`, `VALUES` or `GRID`. `minimum_rows` and `maximum_rows` (None: no
     limit of its own) are checked when a job is submitted. A measure that `needs_symmetry` is refused precomputed
-    distances that differ between (i, j) and (j, i). The `default` is what a request means that says no method;
-    `chosen_by` is the field that says it, where that is another than the method.
+    distances that differ between (i, j) and (j, i); `uses_distance` says whether it compares distances at all. The
+    `default` is what a request means that says no method; `chosen_by` is the field that says it, where that is another
+    than the method.
     """
 
     measure: str
@@ -367,6 +368,7 @@ class Measure(Protocol):
     options: type[MeasureOptions]
     needs_symmetry: bool = False
     needs: str = SPACES
+    uses_distance: bool = True
     default: bool = False
     chosen_by: str = "method"
 

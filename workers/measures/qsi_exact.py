@@ -11,7 +11,6 @@ import itertools
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial as bind
-from math import comb
 from typing import TYPE_CHECKING, Literal
 
 from ordsim_core import intervals, quadruplets, strips, triplets
@@ -33,13 +32,13 @@ if TYPE_CHECKING:
     from ordsim_core.strips import StripCounts, StripPlan
     from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape
 
-ROWS_LIMIT = 1 << 18
-"""3e10 pairs: hundreds of gigabytes of local disk."""
+ROWS_LIMIT = 100_000
+"""5e9 pairs: 120 GB of local disk, and 180 MB of cells, how many pairs strips in x and in y have in common."""
+CELLS_BYTES = 64 * costs.MEBIBYTE
+"""Cells that a shard of strips in x counts and writes into the ledger."""
 CELLS = "cells"
 STRIP_TALLY = ("discordant", "tied_x", "tied_y", "tied_both", "mark")
 """Names of what strips add up, as in `strips.StripCounts`."""
-RECORD_BYTES = 24
-FLOAT32_RECORD_BYTES = 8
 
 
 class QsiExactOptions(MeasureOptions):
@@ -106,8 +105,11 @@ class QsiExact(Measure):
 
     def memory(self, shape: PairShape, options: QsiExactOptions, budget: Budget) -> int:  # noqa: ARG002
         """Bound what one strip takes to be counted, and the pairs of a shard where they stay in memory."""
-        kept = _kept_bytes(shape, _layout(shape, budget.seconds))
-        return costs.STRIP_BYTES + (kept if _fits(kept, budget.memory_bytes) else 0) + costs.anchor_bytes(shape)
+        layout = _layout(shape, budget.seconds)
+        count = -(-layout.plan.x // layout.groups)
+        in_memory = _memory_bytes(shape, layout.plan, count)
+        counting = in_memory if in_memory <= budget.memory_bytes else _counting_bytes(layout.plan, count)
+        return max(counting, costs.anchor_bytes(shape))
 
     def shards(self, shape: PairShape, options: QsiExactOptions, budget: Budget) -> list[Shard]:  # noqa: ARG002
         """Cut the anchors as exact TSI does, and the strips so that a shard counts as long as it looks for them."""
@@ -115,9 +117,9 @@ class QsiExact(Measure):
         anchors = cutting.shards(shape.rows, costs.anchor_seconds(shape), budget.seconds, 1)
         ranges = [(shard.start, shard.stop) for shard in anchors] + layout.bounds()
         # Progress counts comparisons: every shard stands for as many as its share of the time.
-        each = [shard_seconds(shape, layout, *found) for found in ranges]
-        population, whole = QSI.population(shape.rows), sum(each)
-        done = [int(population * (sum(each[:index]) / whole)) for index in range(len(each))] + [population]
+        until = list(itertools.accumulate((shard_seconds(shape, layout, *found) for found in ranges), initial=0.0))
+        population = QSI.population(shape.rows)
+        done = [min(population, int(population * (seconds / until[-1]))) for seconds in until[:-1]] + [population]
         return [Shard(index, start, stop, done[index + 1] - done[index]) for index, (start, stop) in enumerate(ranges)]
 
     def partial(
@@ -174,29 +176,27 @@ def _layout(shape: PairShape, seconds: float) -> Layout:
     """Cut strips into shards that count about as long as they take to find their pairs, or `seconds` if longer."""
     plan = strips.plan(shape.rows)
     longest = max(seconds, costs.pass_seconds(shape))
-    return Layout(plan, max(1, min(plan.x, round(costs.counting_seconds(shape) / 2 / longest))))
+    groups = max(round(costs.counting_seconds(shape) / 2 / longest), -(-8 * plan.x * plan.y // CELLS_BYTES))
+    return Layout(plan, max(1, min(plan.x, groups)))
 
 
-def _kept_bytes(shape: PairShape, layout: Layout) -> int:
-    """Bound the bytes of the pairs of one shard."""
-    record = FLOAT32_RECORD_BYTES if shape.precision == "float32" else RECORD_BYTES
-    return record * (comb(shape.rows, 2) // layout.groups + strips.STRIP_PAIRS)
+def _counting_bytes(plan: StripPlan, count: int) -> int:
+    """Bound the memory in which so many strips are counted one by one: their cells are copied as they are sent."""
+    return costs.STRIP_BYTES + 3 * 8 * count * plan.y
 
 
-def _fits(kept: int, memory_bytes: int) -> bool:
-    return costs.STRIP_BYTES + kept <= memory_bytes
+def _memory_bytes(shape: PairShape, plan: StripPlan, count: int) -> int:
+    """Bound the memory of a shard of so many strips whose pairs stay in memory."""
+    kept = costs.record_bytes(shape) * (plan.pairs * count // plan.x + strips.STRIP_PAIRS)
+    return _counting_bytes(plan, count) + kept
 
 
 @contextmanager
 def _store(shape: PairShape, plan: StripPlan, count: int) -> Iterator[Store]:
     """Keep pairs in memory if this worker has room for them, else in files."""
     environment = from_environment()
-    kept = RECORD_BYTES * (plan.pairs * count // plan.x)
-    if environment.worker_memory is None:
-        room = kept + costs.STRIP_BYTES
-    else:
-        room = environment.worker_memory - costs.PROCESS_BYTES - costs.pair_bytes(shape)
-    if _fits(kept, room):
+    needed = costs.PROCESS_BYTES + costs.pair_bytes(shape) + _memory_bytes(shape, plan, count)
+    if environment.worker_memory is None or needed <= environment.worker_memory:
         yield MemoryStore()
     else:
         with spilling.disk_store(environment.staging_directory) as store:

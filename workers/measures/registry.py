@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workers.measures import mutual_knn
 from workers.measures.batched import BATCHED
+from workers.measures.cca import CANONICAL
+from workers.measures.cka_kernel import CKA_KERNELS
+from workers.measures.cka_linear import CkaLinear
+from workers.measures.cknna import CKNNA
+from workers.measures.procrustes import Procrustes
 from workers.measures.qsi_exact import QsiExact
+from workers.measures.rsa import RSA
 from workers.measures.sampled import SAMPLED
 from workers.measures.tsi_anchors import TsiAnchors
 from workers.measures.tsi_exact import TsiExact
@@ -14,7 +21,11 @@ from workers.measures.units import UNITS
 if TYPE_CHECKING:
     from workers.measures.protocol import Measure
 
-_MEASURES: list[Measure] = [TsiExact(), *SAMPLED, *UNITS, TsiAnchors(), *BATCHED, QsiExact()]
+_MEASURES: list[Measure] = [
+    *(TsiExact(), *SAMPLED, *UNITS, TsiAnchors(), *BATCHED, QsiExact()),
+    *(CkaLinear(), *CKA_KERNELS, *RSA, Procrustes(), *CANONICAL),
+    *(mutual_knn.EXACT, mutual_knn.ANCHORS, CKNNA),
+]
 
 
 _UNLISTED: list[Measure] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial as bind
 from math import comb
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -17,12 +18,13 @@ from workers.measures.protocol import MeasureOptions
 from workers.measures.sizes import UNITS_LIMIT, Members, Never, Units, Width
 
 if TYPE_CHECKING:
-    from ordsim_core.intervals import Interval
     from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
     from workers.partials import Partial
 
 AGREEING = "agreeing"
 """Agreeing comparisons of every unit, in the order in which they were drawn."""
+TALLY = "tally"
+"""How many units have 0, 1, ... agreeing comparisons: all that an interval needs that may be looked at at any time."""
 FIRST_UNITS = 200
 LONGEST_UNITS = 50_000
 
@@ -97,14 +99,17 @@ class UnitsMeasure(OfEither):
         """Estimate the time of all units."""
         return options.draws * self._unit_seconds(shape, options)
 
-    def memory(self, shape: PairShape, options: UnitsOptions, budget: Budget) -> int:  # noqa: ARG002
-        """A few thousand comparisons are drawn at a time; of every unit a shard keeps its count."""
-        return costs.SAMPLES_BYTES + 64 * self._members(options) ** 2
+    def memory(self, shape: PairShape, options: UnitsOptions, budget: Budget) -> int:
+        """Bound what is drawn at a time, of which all may be in doubt, and what a shard keeps of every unit."""
+        each = self._each(options)
+        units = cutting.longest(options.draws, self._unit_seconds(shape, options), budget.seconds)
+        return costs.SAMPLES_BYTES + 16 * each + 32 * (each if options.width is not None else units)
 
     def shards(self, shape: PairShape, options: UnitsOptions, budget: Budget) -> list[Shard]:
         """Cut the stream into ranges of about as long as the budget says, or between looks at the interval."""
         if options.width is not None:
-            return looking.shards(options.draws, self._each(options), FIRST_UNITS, LONGEST_UNITS)
+            each = self._each(options)
+            return looking.shards(options.draws, each, FIRST_UNITS, LONGEST_UNITS, ledger_bytes=8 * each)
         return cutting.shards(options.draws, self._unit_seconds(shape, options), budget.seconds, self._each(options))
 
     def partial(self, pair: Pair, shard: Shard, options: Any, seed: int, checkpoint: Checkpoint) -> Partial:
@@ -114,6 +119,8 @@ class UnitsMeasure(OfEither):
             checkpoint()
             tiles.append(self.kind.units(pair.x, pair.y, seed, start, stop, self._members(options)))
         agreeing = np.concatenate([tile.agreeing for tile in tiles])
+        if options.width is not None:
+            return to_partial(tiles, sums={TALLY: np.bincount(agreeing, minlength=self._each(options) + 1)})
         return to_partial(tiles, {AGREEING: {shard.start: agreeing}})
 
     def sequential(self, options: UnitsOptions) -> bool:
@@ -121,11 +128,11 @@ class UnitsMeasure(OfEither):
         return options.width is not None
 
     def enough(self, total: Partial, pair: PairFacts, options: UnitsOptions, confidence: float) -> bool:  # noqa: ARG002
-        """Whether the interval is as narrow as was asked for."""
-        if options.width is None:
+        """Whether the interval is as narrow as was asked for, if it is time to look at it."""
+        drawn = total.counts.comparisons // self._each(options)
+        if options.width is None or drawn not in looking.looks(options.draws, FIRST_UNITS):
             return False
-        interval = betting.sequential(total.vector(AGREEING), self._each(options), confidence)
-        return looking.width(interval) <= options.width
+        return looking.width(betting.sequential_tally(total.sums[TALLY], confidence)) <= options.width
 
     def null(self, shape: PairShape, options: UnitsOptions, seed: int, *, own: bool) -> NullStatistic:
         """The first of the units that are drawn, or all of them."""
@@ -134,14 +141,14 @@ class UnitsMeasure(OfEither):
 
     def finish(self, total: Partial, pair: PairFacts, options: UnitsOptions, confidence: float) -> Outcome:
         """Score the units; they are independent, the comparisons in one are not."""
-        counts, each = total.counts, self._each(options)
-        agreeing = total.vector(AGREEING)
-        if options.width is None:
-            require_all_comparisons(f"{self.measure} units", counts, options.draws * each)
-
-        def bounds(level: float) -> Interval:
-            return (betting.sequential if options.width is not None else betting.interval)(agreeing, each, level)
-
+        each = self._each(options)
+        if options.width is not None:
+            tally = total.sums[TALLY]
+            require_all_comparisons(f"{self.measure} units", total.counts, int(tally.sum()) * each)
+            bounds = bind(betting.sequential_tally, tally)
+        else:
+            require_all_comparisons(f"{self.measure} units", total.counts, options.draws * each)
+            bounds = bind(betting.interval, total.vector(AGREEING), each)
         return outcome(self.kind, total, pair, with_population(self.kind, pair, confidence, bounds))
 
     def _members(self, options: Any) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ordsim_core.distances import Distance
 from ordsim_core.nulls import features, matrices
 from ordsim_core.nulls.features import Features, UndefinedError
 from workers.measures.protocol import Kept, UndefinedStatistic
@@ -173,3 +174,39 @@ def _defined(compute: Callable[..., Kept], *arguments: Any) -> Kept:
         return compute(*arguments)
     except UndefinedError as error:
         raise UndefinedStatistic(str(error)) from None
+
+
+def of_kernel(
+    shape: PairShape,
+    about: Mapping[str, Any],
+    *,
+    radial: bool,
+    bandwidth: float | None = None,
+    debiased: bool = False,
+) -> MatrixStatistic:
+    """CKA of RBF kernels, or of minus the distance asked for.
+
+    `bandwidth` : of both RBF kernels; None for the median distance of each.
+    """
+    if not radial:
+        return MatrixStatistic(shape, about, _distances, lambda entries: matrices.centred(-entries, debiased=debiased))
+
+    def compared(entries: NDArray[np.float64]) -> NDArray[np.float64]:
+        return matrices.centred(matrices.radial(entries, bandwidth), debiased=debiased)
+
+    return MatrixStatistic(shape, about, _euclidean, compared)
+
+
+def of_dissimilarities(
+    shape: PairShape, about: Mapping[str, Any], correlation: Literal["pearson", "spearman", "cosine"]
+) -> MatrixStatistic:
+    """RSA over all pairs of rows."""
+    return MatrixStatistic(shape, about, _distances, lambda entries: matrices.dissimilarities(entries, correlation))
+
+
+def _distances(one: Operand) -> NDArray[np.float64]:
+    return matrices.distances(one.values(), one.distance)
+
+
+def _euclidean(one: Operand) -> NDArray[np.float64]:
+    return matrices.distances(one.values(), Distance.EUCLIDEAN)

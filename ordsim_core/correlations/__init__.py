@@ -1,0 +1,1 @@
+"""Canonical correlations: angles between the spans of the columns of two arrays."""
