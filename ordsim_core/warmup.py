@@ -7,7 +7,13 @@ from itertools import product
 import numpy as np
 
 from ordsim_core import betting, quadruplets, sampling, strips, triplets
+from ordsim_core.cosine.linear import linear_cka
+from ordsim_core.cosine.rsa_moments import correlation_rsa
 from ordsim_core.distances import Distance, Precision
+from ordsim_core.neighbours import warmup as neighbours
+from ordsim_core.nulls import matrices
+from ordsim_core.nulls import warmup as nulls
+from ordsim_core.pairwise import warmup as pairwise
 from ordsim_core.spaces import prepare
 
 
@@ -30,10 +36,12 @@ def warm() -> None:
         strips.y_strips(space, space, cut, 0, 2)
         triplets.sampled_range(space, space, 0, 0, 2)
         triplets.units_range(space, space, 0, 0, 2, 2)
+        neighbours.warm(space)
     for distance, dtype in product((Distance.MANHATTAN, Distance.HAMMING, Distance.COSINE), (np.float32, np.float64)):
         space = prepare(fractions.astype(dtype), distance)
         triplets.exact_block(space, space, 0, 2)
         quadruplets.exact_counts(space, space)
+        neighbours.warm(space)
     sampling.triplets(0, 0, 2, 6)
     sampling.quadruplets(0, 0, 2, 6)
     sampling.triplet_units(0, 0, 2, 6, 2)
@@ -42,3 +50,8 @@ def warm() -> None:
     betting.interval(agreeing, 1, 0.9)
     betting.sequential(agreeing, 1, 0.9)
     betting.without_replacement(agreeing, 1, 6, 0.9)
+    nulls.warm(sides[0])
+    pairwise.warm()
+    linear_cka(fractions, fractions[::-1])
+    correlation_rsa(fractions + np.eye(6, 4), fractions[::-1] + np.eye(6, 4))
+    matrices.inner_products([np.eye(3)], np.eye(3), [np.arange(3)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from service.documents import Document
 
@@ -105,14 +105,17 @@ class EffectivePrecision(Document):
 class Resolution(Document):
     """What a deficit can be trusted for."""
 
-    model_config = ConfigDict(extra="allow")
-
-    method: str
-    floor_arithmetic: float | None
-    floor_storage: float | None
+    method: str = Field(description="How the deficit was computed.")
+    floor_arithmetic: float = Field(description="The largest that rounding in the computation can feign.")
+    floor_storage: float | None = Field(description="What rounding the values for storage leaves; null if not known.")
+    storage_reason: str | None = Field(description="Why it is not known.")
     effective_precision: EffectivePrecision
-    eta_equivalent: float | None
+    eta_equivalent: float | None = Field(description="Relative size of the random perturbation with this deficit.")
+    participation: float | None = Field(description="Effective dimensions of x, as a share of its columns.")
     verdict: Literal["identical", "resolved", "marginal", "below-resolution"]
+    question: str = Field(description="What the verdict answers.")
+    verdict_stored: str = Field(description="Whether the stored arrays differ.")
+    verdict_underlying: str | None = Field(description="Whether the values before they were stored differ.")
     sentence: str
 
 

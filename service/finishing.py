@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from service import results
+from workers.measures import resolved
 
 if TYPE_CHECKING:
     from service.ledger import Ledger
@@ -35,6 +36,7 @@ def outcomes(
         total = ledger.total(job, position)
         known = replace(facts, precision=total.precision or facts.precision)
         outcome = measure.finish(total, known, options, request.confidence_of(options))
+        outcome = replace(outcome, resolution=resolved.resolution(total, outcome))
         if position >= len(entries):
             place = position - len(entries)
             found[place] = (found[place][0], _calibrated(found[place][1], outcome))

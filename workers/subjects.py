@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from ordsim_core import spaces
 from ordsim_core.distances import Distance, Precision
@@ -17,6 +20,8 @@ from workers.shapes import Described, pair_shape
 from workers.spaces import space_cache
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from ordsim_core.spaces import Space
@@ -145,6 +150,22 @@ def _shape(x: tuple[StagedSide, ...], y: tuple[StagedSide, ...]) -> PairShape:
         [Described(one.staged.columns, one.staged.dtype, one.side.distance) for one in side] for side in (x, y)
     )
     return pair_shape(x[0].staged.rows, of_x, of_y, x[0].side.precision.value)
+
+
+@contextmanager
+def naming_rows(x: StagedSide, y: StagedSide) -> Iterator[None]:
+    """Tell what the core refuses of values that no space was prepared of: zero-vector, naming array and row."""
+    try:
+        yield
+    except ZeroVectorError as error:
+        directory = from_environment().staging_directory
+        for one in (x, y):
+            row = np.asarray(staging.load(directory, one.staged)[error.row], np.float64)
+            if one.side.distance is Distance.CORRELATION:
+                row = row - row[0]
+            if one.side.distance in (Distance.COSINE, Distance.CORRELATION) and not row.any():
+                raise _problem(error, one) from error
+        raise
 
 
 def stage(name: str, side: Side, checkpoint: Checkpoint) -> StagedArray:

@@ -13,12 +13,12 @@ from ordsim_core.distances import Distance
 from workers import cancellation, costs, identifiers
 from workers.environment import from_environment
 from workers.errors import ProblemError
-from workers.measures import registry
-from workers.measures.protocol import Pair
+from workers.measures import registry, resolved
+from workers.measures.protocol import Pair, Values
 from workers.partials import weaker
 from workers.preload import ensure_warm
 from workers.spaces import space_cache
-from workers.subjects import Side, StagedSide, stage, subject
+from workers.subjects import Side, StagedSide, naming_rows, stage, subject
 
 if TYPE_CHECKING:
     from workers.measures.protocol import MeasureOptions, Shard
@@ -142,7 +142,10 @@ def count_shard(task: ShardTask) -> ShardResult:
     measure = registry.find(task.options.measure, task.options.method)
     found = subject(measure.needs, task.x, task.y, task.groups, checkpoint)
     _make_room(task.memory_bytes)
-    partial = measure.partial(found, task.shard, task.options, task.seed, checkpoint)
+    with naming_rows(task.x[0], task.y[0]):
+        partial = measure.partial(found, task.shard, task.options, task.seed, checkpoint)
+    if isinstance(found, Values) and task.shard.index == 0:
+        partial += resolved.examine(task.options, found, checkpoint)
     if isinstance(found, Pair):
         partial = replace(partial, precision=weaker(found.x.precision.value, found.y.precision.value))
     seconds = time.perf_counter() - started

@@ -8,12 +8,12 @@ Of centred arrays of unit norm, 1 less the nuclear norm of X'Y is |X - Y Q|^2 / 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordsim_core.cosine import canonical, factors
+from ordsim_core.cosine import canonical, exact_rotation, factors
 from ordsim_core.cosine.alignment import Reader
 from ordsim_core.cosine.cosine_form import zero_norm
 from ordsim_core.cosine.gram_sums import Statistic
@@ -48,7 +48,7 @@ class ProcrustesResult:
     reason : str or None
         Why there is no score.
     route : str
-        "identical", "naive", or which form of the direct distance was taken: "tiles" of rows, "tsqr".
+        "identical", "naive", or of what the direct distance was made: "tiles" of rows, "tsqr", or "exact" rotation.
     relative_error : float
         Estimate of the relative error of the deficit.
     """
@@ -83,9 +83,11 @@ def procrustes(x: NDArray[Any], y: NDArray[Any]) -> ProcrustesResult:
 
 def plan_rows(x: NDArray[Any], y: NDArray[Any], checkpoint: Callable[[], None] = lambda: None) -> LinearPlan:
     """Prepare as for linear CKA; rows are kept where there are few of them, and else their triangular factor."""
-    columns = max(x.shape[1:2] + y.shape[1:2], default=1)
-    route = Route.TILES if len(x) <= 2 * columns else Route.FACTORS
-    return prepare(x, y, Statistic.BIASED, checkpoint, route)
+    plan = prepare(x, y, Statistic.BIASED, checkpoint)
+    rows, columns = plan.alignment.rows, plan.alignment.columns
+    if plan.route is Route.EXACT and rows * columns * columns <= exact_rotation.PRODUCTS_LIMIT:
+        return plan
+    return replace(plan, route=Route.TILES if rows <= 2 * columns else Route.FACTORS)
 
 
 def block_rows(
@@ -97,6 +99,8 @@ def block_rows(
     checkpoint: Callable[[], None] = lambda: None,
 ) -> NDArray[np.float64]:
     """Give rows start <= row < stop of [S E], or their triangular factor, shape (n, 2 D)."""
+    if plan.route is Route.EXACT:
+        return exact_rotation.rotated_rows(x, y)[start:stop]
     reader = Reader(x, y, plan.alignment)
     if plan.route is Route.FACTORS:
         return factors.block_factor(reader, start, stop, checkpoint)[0]

@@ -13,9 +13,12 @@ from pathlib import Path
 import end_to_end
 import exact_quadruplets
 import exact_triplets
+import linear_cka
 import machine
 import memory
+import neighbours
 import nulls
+import pairwise
 import samples
 import steps
 import table
@@ -37,6 +40,9 @@ SECTIONS = (
     Section("units", "Units against independent samples: width at equal time", units.measure),
     Section("exact-qsi", "Exact QSI with its TSI", exact_quadruplets.measure),
     Section("nulls", "Statistics of permuted rows, from stored ranks", nulls.measure),
+    Section("linear-cka", "Linear CKA and RSA from moments, against three Gram products", linear_cka.measure),
+    Section("pairwise", "RSA and RBF CKA, ns for a pair of rows", pairwise.measure),
+    Section("neighbours", "Mutual kNN, CKNNA and canonical correlations", neighbours.measure),
     Section("memory", "Private memory of exact TSI", memory.measure),
     Section("end-to-end", "A job through a service with one worker", end_to_end.measure),
 )

@@ -130,10 +130,16 @@ def permuted(options: PermutedOptions, given: Grid, seconds: float = 60.0) -> tu
     return total, PERMUTED.finish(total, PairFacts(given.shape), options, 0.99)
 
 
+def _calibration(measure: Measure, permutations: int, kind: str) -> Calibration:
+    """The measure itself, where it can be had."""
+    statistic = "fast" if (measure.measure, measure.method) == ("rsa", "sampled") else "measure"
+    return Calibration.model_validate({"permutations": permutations, "scheme": kind, "statistic": statistic})
+
+
 @pytest.mark.parametrize("measure", registry.all_measures(), ids=lambda measure: f"{measure.measure}-{measure.method}")
 def test_nulls_are_scores_of_permuted_rows(measure: Measure) -> None:
     options = options_of(measure)
-    wanted = PermutedOptions(inner=options, calibration=Calibration(permutations=3, statistic="measure"))
+    wanted = PermutedOptions(inner=options, calibration=_calibration(measure, 3, "rows"))
     total, found = permuted(wanted, grid(X, Y))
     unit = setting(shape(X, Y), wanted, SEED).statistic.unit or 1
     statistics = total.vector(STATISTICS)[:, 0, 0] / unit
@@ -162,9 +168,7 @@ def test_groups_of_any_size_change_places(measure: Measure) -> None:
     """Where groups differ in size, rows of the constant side are given more or less often."""
     options = options_of(measure)
     constant = np.ascontiguousarray(Y[UNEVEN])
-    wanted = PermutedOptions(
-        inner=options, calibration=Calibration(permutations=2, scheme="between-groups", statistic="measure")
-    )
+    wanted = PermutedOptions(inner=options, calibration=_calibration(measure, 2, "between-groups"))
     total, _ = permuted(wanted, grid(X, constant, UNEVEN))
     unit = setting(shape(X, Y), wanted, SEED).statistic.unit or 1
     compared = options_of(registry.find("rsa", "exact")) if measure.measure == "rsa" else options
@@ -229,6 +233,13 @@ def test_what_is_undefined_has_no_p_value() -> None:
     assert found.calibration is not None
     assert found.calibration["pValue"] is None
     assert "all rows are equal" in found.calibration["reason"]
+
+
+def test_what_is_drawn_is_not_computed_for_every_permutation() -> None:
+    sampled = options_of(registry.find("rsa", "sampled"))
+    wanted = PermutedOptions(inner=sampled, calibration=Calibration(statistic="measure"))
+    with pytest.raises(ProblemError, match="statistic 'fast'"):
+        setting(shape(X, Y), wanted, SEED)
 
 
 def test_too_many_rows_leave_a_subset() -> None:

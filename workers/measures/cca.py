@@ -191,7 +191,7 @@ def _figures(found: Canonical, truncated: bool) -> dict[str, Any]:
         "correlations": len(found.correlations),
         "correlationsOneByNecessity": found.necessary,
         "deficitForm": "sines",
-        "deficitFloor": found.floor,
+        "deficitFloor": found.floor if math.isfinite(found.floor) else None,
     }
 
 

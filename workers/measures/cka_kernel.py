@@ -161,8 +161,10 @@ class CkaKernel(Measure):
             sums = np.array(found)
         return Partial(pieces={SUMS: {shard.start: sums}, FACTS: {shard.start: kernel_plans.facts_of(prepared)}})
 
-    def null(self, shape: PairShape, options: Any, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+    def null(self, shape: PairShape, options: Any, seed: int, *, own: bool) -> NullStatistic | None:  # noqa: ARG002
         """The score from centred kernel matrices; for batches that of all rows, debiased."""
+        if own and options.estimator == "minibatch":
+            return None
         debiased = options.estimator != "biased"
         about = {"measure": "cka", "kernel": self.method, "estimator": "debiased" if debiased else "biased"}
         given = None if self.method != "rbf" or options.bandwidth == "median" else float(options.bandwidth)

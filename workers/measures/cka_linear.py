@@ -132,8 +132,10 @@ class CkaLinear(Measure):
         facts = linear_blocks.facts_of(plan)
         return Partial(pieces={BATCHES: {shard.start: lines}, linear_blocks.FACTS: {shard.start: facts}})
 
-    def null(self, shape: PairShape, options: CkaLinearOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+    def null(self, shape: PairShape, options: CkaLinearOptions, seed: int, *, own: bool) -> NullStatistic | None:  # noqa: ARG002
         """The score from products of columns; for batches that of all rows, debiased."""
+        if own and options.estimator == MINIBATCH:
+            return None
         kind = Kind.CKA if options.estimator == "biased" else Kind.CKA_DEBIASED
         estimator = "biased" if kind is Kind.CKA else "debiased"
         return FeatureStatistic(shape, kind, {"measure": "cka", "kernel": "linear", "estimator": estimator})

@@ -39,6 +39,7 @@ class Kept:
 
     space: Space
     neighbours: Neighbours
+    values: NDArray[Any] | None = None
     entries: NDArray[np.float64] | None = None
 
 
@@ -111,7 +112,7 @@ class NeighbourStatistic:
     def _score(self, x: Kept, y: Kept, order: NDArray[np.int64]) -> float:
         rows = self.shape.rows
         if not is_permutation(order, rows):  # of rows that repeat, neighbourhoods change
-            values = None if y.entries is None or not self.linear else y.space.pairs.values[order]
+            values = None if y.values is None else np.ascontiguousarray(y.values[order])
             y, order = self._kept(spaces.select(y.space, order), values), np.arange(rows)
         if self.estimator is None:
             if np.array_equal(order, np.arange(rows)):
@@ -133,8 +134,9 @@ class NeighbourStatistic:
         if self.estimator is None:
             return Kept(space, found)
         if values is not None:
-            return Kept(space, found, kernels.linear_entries(values, kernels.exponent_of(values), every, found))
-        return Kept(space, found, kernels.distance_entries(space, every, found))
+            entries = kernels.linear_entries(values, kernels.exponent_of(values), every, found)
+            return Kept(space, found, values, entries)
+        return Kept(space, found, None, kernels.distance_entries(space, every, found))
 
 
 def renumbered(kept: Kept, order: NDArray[np.int64]) -> tuple[Neighbours, NDArray[np.float64]]:

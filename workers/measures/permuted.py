@@ -226,8 +226,8 @@ def setting(shape: PairShape, options: PermutedOptions, seed: int) -> Setting:
     if statistic is None:
         raise ProblemError(
             "invalid-request",
-            f"{measure.measure} ({measure.method}) cannot be calibrated: leave calibration out, or choose another "
-            "method.",
+            f"{measure.measure} ({measure.method}) cannot be computed for permuted rows as it is: choose another "
+            "method or estimator, or, to calibrate one comparison, the statistic 'fast'.",
             "request",
         )
     x, y = options.layers

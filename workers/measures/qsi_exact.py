@@ -158,9 +158,9 @@ class QsiExact(Measure):
         discordant, tied_x, tied_y, tied_both, mark = (total.tally[name] for name in STRIP_TALLY)
         found = strips.StripCounts(discordant, tied_x, tied_y, tied_both, mark % MARKS)
         everything = strips.agreement(strips.plan(rows), found, total.vector(CELLS))
-        counts = quadruplets.without_triplets(everything, total.counts)
+        counts, moved = quadruplets.without_triplets(everything, total.counts)
         require_all_comparisons("qsi exact", counts, QSI.population(rows))
-        counted = Partial(counts, tally=total.tally)
+        counted = Partial(counts, tally={**total.tally, UNCERTIFIED: total.tally[UNCERTIFIED] + moved})
         bounds = with_population(QSI, pair, confidence, bind(intervals.exact, counts))
         return outcome(QSI, counted, pair, bounds)
 

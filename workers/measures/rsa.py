@@ -83,8 +83,10 @@ class _Rsa(Measure):
     needs_symmetry = True
     needs = VALUES
 
-    def null(self, shape: PairShape, options: RsaOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+    def null(self, shape: PairShape, options: RsaOptions, seed: int, *, own: bool) -> NullStatistic | None:  # noqa: ARG002
         """The correlation over all pairs of rows."""
+        if own and self.method != "exact":
+            return None
         about = {"measure": "rsa", "method": "exact", "correlation": options.correlation}
         return of_dissimilarities(shape, about, options.correlation)
 
