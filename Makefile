@@ -38,7 +38,8 @@ serve: $(VENV)/.installed ## run the service on http://127.0.0.1:8000 until Ctrl
 	$(BIN)/ordsim serve --root lab=arrays
 
 test: $(VENV)/.installed-dev ## run the test suite (10 minutes on two cores at most)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/core tests/oracle
+	$(BIN)/python -m pytest tests/workers tests/service tests/e2e
 
 test-slow: $(VENV)/.installed-dev ## run the long statistical and fault tests (30 minutes at most)
 	$(BIN)/python -m pytest -m slow

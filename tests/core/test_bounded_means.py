@@ -222,17 +222,6 @@ def test_units_out_of_range_are_refused(method: Callable[..., Interval]) -> None
         betting.without_replacement(array([1, 1]), 2, 1, 0.9)
 
 
-def test_an_arithmetic_bound_counts_the_doubt_on_both_sides() -> None:
-    interval = intervals.arithmetic(counts(90, 100), 4)
-    assert (interval.low, interval.high) == (0.86, 0.94)
-    assert (interval.method, interval.confidence, interval.rigorous) == ("float32-bound", 1.0, True)
-    assert intervals.arithmetic(counts(99, 100), 4).high == 1.0
-    assert intervals.arithmetic(counts(1, 100), 4).low == 0.0
-    for wrong in (-1, 101):
-        with pytest.raises(ValueError, match="uncertified"):
-            intervals.arithmetic(counts(90, 100), wrong)
-
-
 @pytest.mark.parametrize(
     ("size", "score", "hoeffding", "exact", "divergent", "maurer", "bet"),
     [

@@ -188,8 +188,7 @@ def test_population_bounds_from_samples(drawn_rows: tuple[float, list[tuple[int,
     truth, found = drawn_rows
     random = np.random.default_rng(9)
     bounds = [
-        sampled(counts(int(random.binomial(20, agreeing / total)), 20), 24, 3, confidence)
-        for agreeing, total in found
+        sampled(counts(int(random.binomial(20, agreeing / total)), 20), 24, 3, confidence) for agreeing, total in found
     ]
     assert misses(bounds, truth) <= most_misses(SEEDS, 1 - confidence)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from ordsim_core import intervals, quadruplets, sampling, triplets
+from ordsim_core import drawing, intervals, quadruplets, sampling, triplets
 from ordsim_core.counts import AgreementCounts
 from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare
@@ -217,6 +217,21 @@ def test_units_add_up_and_refuse(counter: Any, draw: Any, size: Any) -> None:
         counter(x, y, 7, 0, 1, 1)
     with pytest.raises(ValueError, match="rows are needed"):
         counter(x, y, 7, 0, 1, 40)
+
+
+@pytest.mark.parametrize("measure", [triplets, quadruplets])
+def test_units_in_doubt_are_the_same_however_few_are_compared_at_a_time(
+    measure: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(1).integers(0, 2, (60, 3)).astype("u1")
+    x, y = prepare(values, Distance.HAMMING), prepare(values[:, :2] * 1.5, Distance.EUCLIDEAN)
+    whole = measure.units_range(x, y, 3, 5, 45, 12)
+    assert whole.counts.tied_both > 0
+    monkeypatch.setattr(drawing, "_AT_ONCE", 7)
+    monkeypatch.setattr(drawing, "_DOUBTS", 200)
+    slowly = measure.units_range(x, y, 3, 5, 45, 12)
+    assert (slowly.counts, slowly.paths, slowly.uncertified) == (whole.counts, whole.paths, whole.uncertified)
+    assert (slowly.agreeing == whole.agreeing).all()
 
 
 def test_permutations_are_uniform_and_belong_to_their_seed() -> None:
