@@ -216,7 +216,7 @@ def test_lists_are_filtered_and_paged(client: httpx2.Client) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["limit=0", "limit=201", "limit=x", "status=done", "process=layers", "tag=plain", "cursor=%21", "cursor=YQ"],
+    ["limit=0", "limit=201", "limit=x", "status=done", "process=forecast", "tag=plain", "cursor=%21", "cursor=YQ"],
 )
 def test_filters_that_make_no_sense(client: httpx2.Client, query: str) -> None:
     problem = check_problem(client.get(f"/v1/jobs?{query}"), 422, "invalid-request")
@@ -224,16 +224,17 @@ def test_filters_that_make_no_sense(client: httpx2.Client, query: str) -> None:
 
 
 def test_the_catalogue(client: httpx2.Client) -> None:
-    assert [process["id"] for process in client.get("/v1/processes").json()["processes"]] == ["compare"]
+    known = [process["id"] for process in client.get("/v1/processes").json()["processes"]]
+    assert known == ["compare", "layers", "matrix"]
     process = client.get("/v1/processes/compare").json()
     assert [entry["maximumRows"] for entry in process["measures"]] == [
         measure.maximum_rows for measure in registry.all_measures()
     ]
-    known = [(entry["measure"], entry["method"], entry["minimumRows"]) for entry in process["measures"]]
-    assert known == [(measure.measure, measure.method, measure.minimum_rows) for measure in registry.all_measures()]
-    assert {("tsi", "exact", 3), ("tsi", "sampled", 3), ("qsi", "sampled", 4)} <= set(known)
+    entries = [(entry["measure"], entry["method"], entry["minimumRows"]) for entry in process["measures"]]
+    assert entries == [(measure.measure, measure.method, measure.minimum_rows) for measure in registry.all_measures()]
+    assert {("tsi", "exact", 3), ("tsi", "sampled", 3), ("qsi", "sampled", 4)} <= set(entries)
     assert process["inputs"]["required"] == ["process", "x", "y", "measures"]
-    check_problem(client.get("/v1/processes/layers"), 404, "not-found")
+    check_problem(client.get("/v1/processes/forecast"), 404, "not-found")
 
 
 def test_roots_and_arrays(client: httpx2.Client, lab: Any) -> None:
