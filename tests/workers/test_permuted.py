@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,6 @@ from workers.partials import Partial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -277,3 +277,15 @@ def test_memory_and_time_grow_with_what_is_asked() -> None:
     difference = PERMUTED.memory(large, base, Budget(1.0, 0)) - PERMUTED.memory(small, base, Budget(1.0, 0))
     assert difference >= 2 * (8000**2 - 2000**2)
     assert PERMUTED.comparisons(small, more) == 10_001 * 40 * 10
+
+
+def test_two_layers_of_one_model_are_more_alike_than_any_permutation_makes_them() -> None:
+    folder = Path(__file__).parents[1] / "data" / "sample"
+    x, y = (np.load(folder / f"{name}.npy")[:300].astype(np.float32) for name in ("text_L6_f32", "text_L3_f16"))
+    for measure, more in (("tsi", {"units": 500, "targets": 16}), ("cka", {}), ("mutual_knn", {"k": 10})):
+        method = {"tsi": "units", "cka": "linear"}.get(measure, "exact")
+        inner = options_of(registry.find(measure, method), **more)
+        _, found = permuted(PermutedOptions(inner=inner, calibration=Calibration(permutations=99)), grid(x, y))
+        assert found.calibration is not None
+        assert found.calibration["pValue"] == 0.01
+        assert found.calibration["score"] > 0
