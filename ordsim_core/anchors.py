@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ordsim_core import chains, pairs
+from ordsim_core import aligned_products, chains, pairs
 from ordsim_core._numba import kernel
 from ordsim_core.distances import Precision
 from ordsim_core.ranking import Ranked, number_rows, pack_rows, sort_rows, targets
@@ -22,13 +22,32 @@ if TYPE_CHECKING:
 def products(space: Space, anchors: NDArray[np.int64], begin: int = 0) -> NDArray[Any]:
     """Give what the keys of some anchors are made of, for distinct rows from `begin` on: shape (anchors, U - begin)."""
     if space.operand is not None:
+        numbers = space.packing.number[anchors]
         with np.errstate(over="ignore", invalid="ignore"):  # of rows far from all others, whose keys saturate
-            found: NDArray[Any] = _rows(space.operand, space.packing.number[anchors]) @ space.operand[begin:].T
+            if tile_rows(space) > 1:
+                return aligned_products.multiply(space.operand, numbers, begin)
+            found: NDArray[Any] = _rows(space.operand, numbers) @ space.operand[begin:].T
         return found
     first = space.first[begin:]
     listed = np.empty((len(anchors), len(first)))
     _list_distances(space.pairs, anchors, first, listed)
     return listed
+
+
+def tile_rows(space: Space) -> int:
+    """Give how many anchors are multiplied together: products of a multiple of these cost least.
+
+    1 if any number will do: where order is certified, nothing depends on the last bits of products.
+    """
+    if space.operand is None or space.packing.mode != chains.EQUAL or space.packing.certain:
+        return 1
+    return aligned_products.tile_rows(space.operand)
+
+
+def whole_tiles(many: int, *spaces: Space) -> int:
+    """Give a number of anchors, at most so many if it can be, whose products need no more work than others."""
+    largest = max(tile_rows(space) for space in spaces)
+    return max(1, many - many % largest if many > largest else many)
 
 
 def _rows(operand: NDArray[Any], numbers: NDArray[np.int32]) -> NDArray[Any]:

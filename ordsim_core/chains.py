@@ -1,7 +1,7 @@
 """Chains: runs of sorted keys too close to their neighbours for their order to be certain, put into exact order.
 
 A lower and an upper limit of the true distance grow with the key, so it is enough to test neighbours. Distances are
-computed once for each element of a chain and then sorted: n log n steps for n elements, however many pairs are in doubt.
+computed once for each element of a chain and then sorted: n log n steps for n elements, whatever is in doubt.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def signs(space: Space, tuples: NDArray[np.int64], paths: NDArray[np.int64]) -> 
     `paths` is added to.
     """
     values, errors = (array.reshape(-1, 2) for array in quick_values(space, tuples.reshape(-1, 2)))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite differences have the right sign
         difference = values[:, 0] - values[:, 1]
     found = (difference > 0).view(np.int8) - (difference < 0).view(np.int8)
     # Differences of values that overflowed are not numbers, and in doubt.

@@ -91,13 +91,15 @@ def euclidean(rows: NDArray[np.float64], bits: int, dtype: type, low: int) -> Ke
         squares *= 4.0**step
     narrow = dtype is np.float32 and squares.max() <= ordinary * 4.0**step * FLOAT32_RANGE
     bound = gamma(rows.shape[1] + 8, FLOAT32_ROUNDOFF if narrow else UNIT_ROUNDOFF)
+    with np.errstate(over="ignore"):  # what is infinite here is in doubt as a whole
+        slack = _slack(1 + 16 * bound * squares)
     return Keys(
         rows.astype(np.float32) if narrow else rows,
         squares,
         squares,
         2.0,
         _saturation(bits),
-        _slack(1 + 16 * bound * squares),
+        slack,
         _relative(4.1 * bound),
         False,
         chains.CERTIFY,

@@ -23,10 +23,17 @@ WHOLE_LENGTH = 2.0**15.5 * (1 - 2.0**-40)
 
 UNIT_ROUNDOFF = 2.0**-53
 FLOAT32_ROUNDOFF = 2.0**-24
+UNBOUNDED = 2.0**20
+"""Stands for a relative error that nothing is known of: no two values differ by so many times their size.
+
+Not infinity, which times zero is no number.
+"""
 
 
 def gamma(operations: int, roundoff: float = UNIT_ROUNDOFF) -> float:
-    """Bound the relative error of this many roundings: k u / (1 - k u), rounded up."""
+    """Bound the relative error of this many roundings: k u / (1 - k u), rounded up; `UNBOUNDED` from k u = 1/2 on."""
+    if operations * roundoff >= 0.5:
+        return UNBOUNDED
     return 1.001 * operations * roundoff / (1 - operations * roundoff)
 
 

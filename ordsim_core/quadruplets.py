@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
 import numpy as np
@@ -56,14 +56,29 @@ def exact_counts(x: Space, y: Space, checkpoint: Callable[[], None] = no_checkpo
         of_triplets, paths = of_triplets + block.counts, paths + block.paths
         uncertified += block.uncertified
     everything = strips.agreement(plan, found.counts, found.cells)
-    return ExactQuadruplets(without_triplets(everything, of_triplets), paths, uncertified)
+    counts, moved = without_triplets(everything, of_triplets)
+    return ExactQuadruplets(counts, paths, uncertified + moved)
 
 
-def without_triplets(pairs: AgreementCounts, of_triplets: AgreementCounts) -> AgreementCounts:
+class WithoutTriplets(NamedTuple):
+    """Counts of quadruplets.
+
+    Attributes
+    ----------
+    counts : AgreementCounts
+    moved : int
+        Comparisons whose kind was changed for none to be negative: of these it is not certain either.
+    """
+
+    counts: AgreementCounts
+    moved: int
+
+
+def without_triplets(pairs: AgreementCounts, of_triplets: AgreementCounts) -> WithoutTriplets:
     """Give the counts of quadruplets: those of all pairs of pairs of rows, without pairs that share a row.
 
     Both are exact, or else rounded each in its own way: a kind that would come out below zero is then empty, and
-    what it lacks is taken from the largest.
+    what it lacks is taken from the others, the largest first.
     """
     kinds = [
         pairs.concordant - of_triplets.concordant,
@@ -72,10 +87,14 @@ def without_triplets(pairs: AgreementCounts, of_triplets: AgreementCounts) -> Ag
         pairs.tied_y - of_triplets.tied_y,
         pairs.tied_both - of_triplets.tied_both,
     ]
-    lacking = sum(min(count, 0) for count in kinds)
+    moved = -sum(min(count, 0) for count in kinds)
     kinds = [max(count, 0) for count in kinds]
-    kinds[kinds.index(max(kinds))] += lacking
-    return AgreementCounts(*kinds)
+    lacking = moved
+    for kind in sorted(range(len(kinds)), key=kinds.__getitem__, reverse=True):
+        taken = min(lacking, kinds[kind])
+        kinds[kind] -= taken
+        lacking -= taken
+    return WithoutTriplets(AgreementCounts(*kinds), moved)
 
 
 def sampled_range(x: Space, y: Space, seed: int, start: int, stop: int) -> Sampled:

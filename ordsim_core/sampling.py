@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ordsim_core._numba import Int, kernel
+from ordsim_core.integers import integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,6 +138,8 @@ def _units(seed: int, stream: int, start: int, stop: int, rows: int, size: int) 
 
 def check(seed: int, start: int, stop: int, rows: int, needed: int) -> None:
     """Raise ValueError unless `needed` distinct rows can be drawn for this part of a stream."""
+    for name, value in (("seed", seed), ("the first sample", start), ("the end of the samples", stop)):
+        integer(value, name)
     if rows < needed:
         raise ValueError(f"{needed} distinct rows are needed, there are {rows}")
     if rows >= ROWS_LIMIT:
@@ -149,7 +152,7 @@ def check(seed: int, start: int, stop: int, rows: int, needed: int) -> None:
 
 def stream_key(seed: int, stream: int) -> np.uint64:
     """Mix a seed and a stream into the key that every sample's bits start from."""
-    mixed = (seed ^ stream) * 0xBF58476D1CE4E5B9 % SEEDS
+    mixed = (int(seed) ^ stream) * 0xBF58476D1CE4E5B9 % SEEDS
     return np.uint64(mixed ^ (mixed >> 32))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ordsim_core._numba import Int, kernel
+from ordsim_core.aligned_products import LARGEST_TILE
 from ordsim_core.anchors import products
 from ordsim_core.pair_keys import PairSpace, later_keys, pair_space
 from ordsim_core.splitters import DECIDED, Splitters, choose, decide, place
@@ -25,7 +26,7 @@ PRODUCT_BYTES = 1 << 25
 """Products of one side that are held at a time."""
 BLOCKS = 16
 """Blocks that rows are cut into, at least: of the products of a block's rows with each other, half are in vain."""
-LEAST_ROWS = 64
+LEAST_ROWS = LARGEST_TILE
 KEYS = 1 << 15
 """Keys of one side that are made at a time stay in the cache."""
 BATCH = 1 << 19
@@ -134,8 +135,9 @@ def blocks(rows: int, repeated: bool) -> Iterator[tuple[int, int]]:
     start = 0
     while start < rows:
         columns = rows if repeated else rows - start
-        many = min(PRODUCT_BYTES // (8 * columns), max(LEAST_ROWS, rows // BLOCKS))
-        stop = min(rows, start + max(1, many))
+        many = max(1, min(PRODUCT_BYTES // (8 * columns), max(LEAST_ROWS, rows // BLOCKS)))
+        # Whole tiles of products that are aligned, see `aligned_products`.
+        stop = min(rows, start + (many - many % LEAST_ROWS if many > LEAST_ROWS else many))
         yield start, stop
         start = stop
 

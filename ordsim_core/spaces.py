@@ -128,8 +128,8 @@ def prepare(
     RangeTooWideError
         Values span so many powers of two that squares would overflow or underflow.
     ValueError
-        The array is not two-dimensional or has no columns, its values are not real numbers, or precomputed
-        distances are not square.
+        The array is masked, is not two-dimensional, or has no rows or no columns, its values are not real numbers, or
+        precomputed distances are not square.
     """
     _check(values, distance)
     grid = lattice.scan(values, checkpoint)
@@ -191,10 +191,17 @@ def check_pair(x: Space, y: Space, needed: int) -> None:
 
 
 def _check(values: NDArray[Any], distance: Distance) -> None:
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(
+            "the array is masked, and its masked values would be taken for values: give values.filled(...) of what "
+            "should stand there, or values.data[rows] of the rows without any"
+        )
     if values.ndim != 2:
         raise ValueError(f"an (N, D) array is needed, this one has {values.ndim} dimensions")
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         raise ValueError(f"values of type {values.dtype} cannot be compared")
+    if values.shape[0] == 0:
+        raise ValueError("the array has no rows, so there is nothing to compare")
     if values.shape[1] == 0:
         raise ValueError("the array has no columns, so all its rows are alike; it needs at least one")
     if distance is Distance.PRECOMPUTED and values.shape[0] != values.shape[1]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ordsim_core import concordance, drawing, sampling
-from ordsim_core.anchors import products, rank
+from ordsim_core.anchors import products, rank, whole_tiles
 from ordsim_core.counts import AgreementCounts, Paths
+from ordsim_core.integers import integer, row_numbers
 from ordsim_core.ranking import Ranked, ranked
 from ordsim_core.spaces import check_pair
 
@@ -60,19 +61,21 @@ def exact_block(x: Space, y: Space, start: int, stop: int, per_target: bool = Fa
     ValueError
         If the spaces differ in rows, have fewer than 3 or more than 2^21, or the block is not within them.
     """
+    start, stop = integer(start, "the first anchor"), integer(stop, "the end of the anchors")
     if not 0 <= start <= stop <= x.rows:
         raise ValueError(f"anchors {start} to {stop} are not within {x.rows} rows")
     return exact_anchors(x, y, np.arange(start, stop), per_target)
 
 
 def exact_anchors(x: Space, y: Space, anchors: NDArray[np.int64], per_target: bool = False) -> AnchorBlock:
-    """Count all triplets whose anchor is one of these rows, int64 of shape (anchors,).
+    """Count all triplets whose anchor is one of these rows, integers of shape (anchors,).
 
     Raises
     ------
     ValueError
-        As `exact_block`.
+        As `exact_block`, or if `anchors` are not row numbers.
     """
+    anchors = row_numbers(anchors, "anchors")
     check_pair(x, y, 3)
     if x.rows > concordance.ELEMENTS_LIMIT:
         raise ValueError(f"at most {concordance.ELEMENTS_LIMIT} rows can be counted at once, not {x.rows}")
@@ -145,6 +148,7 @@ def _ranked(x: Space, y: Space, anchors: NDArray[np.int64]) -> Iterator[tuple[in
     """Yield (place of the first, anchors, ranks in x, ranks in y), a few anchors at a time; ranks are overwritten."""
     few = max(1, min(RANKED_ANCHORS, RANKED_TARGETS // x.rows, len(anchors)))
     many = max(few, min(len(anchors), PRODUCT_BYTES // (8 * max(x.rows, x.columns, y.columns))))
+    many = whole_tiles(many, x, y)
     ranks_x, ranks_y = ranked(few, x.rows), ranked(few, x.rows)
     for begin in range(0, len(anchors), many):
         block = anchors[begin : begin + many]

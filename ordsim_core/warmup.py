@@ -42,6 +42,10 @@ def warm() -> None:
         triplets.exact_block(space, space, 0, 2)
         quadruplets.exact_counts(space, space)
         neighbours.warm(space)
+    for dtype in (np.float32, np.float64):
+        table = prepare((fractions @ fractions.T).astype(dtype), Distance.PRECOMPUTED)
+        triplets.exact_block(table, table, 0, 2)
+        strips.x_strips(table, table, strips.StripPlan(table.rows, 2, 2), 0, 2)
     sampling.triplets(0, 0, 2, 6)
     sampling.quadruplets(0, 0, 2, 6)
     sampling.triplet_units(0, 0, 2, 6, 2)

@@ -108,7 +108,7 @@ class Preparation:
             return
         # Said outright: an array of identifiers that became shorter since the submission is then refused.
         x, y = (replace(ids, rows=ids.rows or RowRange(0, rows)) for ids in (x, y))
-        task = IdentifiersTask(self.job.id, self.job.attempt, x, y)
+        task = IdentifiersTask(self.job.id, self.job.attempt, x, y, self.request.missing_chunks)
         await self._on_workers(check_rows, [task], "identifiers")
 
     async def check_symmetry(self, staged: Mapping[str, StagedArray]) -> None:
@@ -129,7 +129,7 @@ class Preparation:
         reference = self.request.groups_of_rows(rows)
         if reference is None:
             return None
-        task = GroupsTask(self.job.id, self.job.attempt, reference)
+        task = GroupsTask(self.job.id, self.job.attempt, reference, self.request.missing_chunks)
         ((_, groups),) = await self._on_workers(read_groups, [task], "groups")
         _require_unchanged("groups", self.job.groups_digest, groups.digest)
         return groups

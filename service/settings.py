@@ -15,6 +15,9 @@ from workers.references import Root, Roots
 
 ROOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
+LEAST_WORKER_MEMORY = 512 << 20
+"""Bytes."""
+
 
 class Settings(BaseSettings):
     """Settings of one service.
@@ -45,7 +48,7 @@ class Settings(BaseSettings):
     state_dir: Path = Path(".ordsim")
     roots: dict[str, str] = Field(default_factory=dict)
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024)
-    worker_memory: ByteSize | None = Field(default=None, ge=512 * 1024**2)
+    worker_memory: ByteSize | None = None
     shard_seconds: float = Field(default=0.5, gt=0, le=3600, allow_inf_nan=False)
     max_running: int = Field(default=4, ge=1, le=64)
 
@@ -59,6 +62,16 @@ class Settings(BaseSettings):
                 "SSH tunnel)."
             )
         return host
+
+    @field_validator("worker_memory")
+    @classmethod
+    def _enough_memory(cls, size: ByteSize | None) -> ByteSize | None:
+        if size is not None and size < LEAST_WORKER_MEMORY:
+            raise ValueError(
+                f"{size.human_readable(separator=' ')} is too little for a worker process, which needs at least "
+                f"{LEAST_WORKER_MEMORY >> 20} MiB"
+            )
+        return size
 
     @field_validator("roots")
     @classmethod

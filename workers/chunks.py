@@ -218,15 +218,15 @@ def _corrupt(detail: str) -> ProblemError:
     return ProblemError("corrupt-data", f"{detail} Restore the array from its source.")
 
 
-def refuse(absent: Absent, found: ArrayMetadata, shown: str, *, fillable: bool = True) -> ProblemError:
-    """Say what is absent and how to go on; `fillable` says whether the request can ask for the fill value."""
+def refuse(absent: Absent, found: ArrayMetadata, shown: str) -> ProblemError:
+    """Say what is absent and how to go on."""
     advice = (
         "zarr would read them as the fill value. If they were lost, restore the array. If they hold nothing but the "
         'fill value and the writer left them out, write the array again with config={"write_empty_chunks": True}'
     )
     if not found.fill_defined:
         advice = "Its fill value is null, so that their content is undefined. Restore the array, or write it again"
-    elif fillable:
+    else:
         advice += ', or send "missing_chunks": "fill"'
     return ProblemError(
         "missing-chunks",

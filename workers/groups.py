@@ -17,6 +17,7 @@ from workers.labels import Role
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from workers.arrays import MissingChunks
     from workers.references import Reference, Roots
 
 KEPT = 4
@@ -55,15 +56,15 @@ def check_metadata(roots: Roots, reference: Reference, rows: int) -> None:
     labels.check_metadata(roots, reference, ROLE, rows, "of x and y")
 
 
-def read(roots: Roots, reference: Reference) -> Groups:
-    """Read the labels of the compared rows and number the groups.
+def read(roots: Roots, reference: Reference, missing_chunks: MissingChunks = "error") -> Groups:
+    """Read the labels of the compared rows and number the groups; `missing_chunks` as for `labels.read`.
 
     Raises
     ------
     ProblemError
         As `check_metadata`; missing-chunks; corrupt-data.
     """
-    return number(labels.read(roots, reference, ROLE))
+    return number(labels.read(roots, reference, ROLE, missing_chunks))
 
 
 def number(found: NDArray[Any]) -> Groups:
@@ -85,7 +86,8 @@ def read_again(reference: Reference, digest: str) -> Groups:
     ProblemError
         As `read`; corrupt-data if they are others now.
     """
-    found = read(from_environment().known_roots(), reference)
+    # Whoever read them first saw to it that absent chunks may be filled; if one was lost since, the digest shows it.
+    found = read(from_environment().known_roots(), reference, "fill")
     if found.digest != digest:
         raise ProblemError(
             "corrupt-data",

@@ -13,6 +13,7 @@ from workers.labels import INTEGERS, Role, shown_label
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from workers.arrays import MissingChunks
     from workers.references import Reference, Roots
 
 
@@ -39,20 +40,24 @@ def check_metadata(roots: Roots, reference: Reference, name: str, rows: int) -> 
     labels.check_metadata(roots, reference, _role(name), rows, f"of {name}")
 
 
-def read_identifiers(roots: Roots, reference: Reference, name: str) -> NDArray[Any]:
+def read_identifiers(
+    roots: Roots, reference: Reference, name: str, missing_chunks: MissingChunks = "error"
+) -> NDArray[Any]:
     """Read the wanted rows of a one-dimensional array of integers or strings.
 
     Parameters
     ----------
     name : str
         "x" or "y": whose rows it identifies; errors point to ``/ids/<name>``.
+    missing_chunks : {"error", "fill"}
+        As for `labels.read`.
 
     Raises
     ------
     ProblemError
         As `check_metadata`; missing-chunks; corrupt-data.
     """
-    return labels.read(roots, reference, _role(name))
+    return labels.read(roots, reference, _role(name), missing_chunks)
 
 
 def check_identifiers(x: NDArray[Any], y: NDArray[Any]) -> None:

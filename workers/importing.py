@@ -190,7 +190,14 @@ def _header(source: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _check_values(shape: tuple[int, ...], dtype: np.dtype[Any], shown: str) -> None:
-    if len(shape) != 2 or 0 in shape:
+    if len(shape) == 2 and 0 in shape:
+        nothing = "rows" if shape[0] == 0 else "columns"
+        raise ProblemError(
+            "not-a-matrix",
+            f"{shown} has no {nothing}, its shape is {shape}: there is nothing to compare. Look at how it was written.",
+            "request",
+        )
+    if len(shape) != 2:
         raise ProblemError(
             "not-a-matrix",
             f"{shown} must hold a 2-D array, rows by features, but its shape is {shape}. Pool or flatten everything "

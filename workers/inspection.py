@@ -13,6 +13,7 @@ from workers.subjects import LoadedSide, Side, StagedSide, stored_row
 from workers.symmetry import find_asymmetry
 
 if TYPE_CHECKING:
+    from workers.arrays import MissingChunks
     from workers.groups import Groups
     from workers.references import Reference
 
@@ -26,6 +27,7 @@ class GroupsTask:
     job: str
     attempt: int
     reference: Reference
+    missing_chunks: MissingChunks = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def read_groups(task: GroupsTask) -> Groups:
     """
     log.info("reading groups", extra={"job": task.job, "attempt": task.attempt})
     cancellation.checkpoint(task.job, task.attempt)()
-    return groups.read(from_environment().known_roots(), task.reference)
+    return groups.read(from_environment().known_roots(), task.reference, task.missing_chunks)
 
 
 def check_symmetry(task: SymmetryTask) -> None:

@@ -17,6 +17,7 @@ from workers.references import RowRange, read_metadata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from workers.arrays import MissingChunks
     from workers.metadata import ArrayMetadata
     from workers.references import Reference, Roots
 
@@ -85,8 +86,10 @@ def check_metadata(roots: Roots, reference: Reference, role: Role, rows: int, wh
         )
 
 
-def read(roots: Roots, reference: Reference, role: Role) -> NDArray[Any]:
+def read(roots: Roots, reference: Reference, role: Role, missing_chunks: MissingChunks = "error") -> NDArray[Any]:
     """Read the wanted rows: integers, or text of any length.
+
+    `missing_chunks`: whether chunks that are not stored are an error or stand for the fill value.
 
     Raises
     ------
@@ -98,8 +101,8 @@ def read(roots: Roots, reference: Reference, role: Role) -> NDArray[Any]:
     rows = _check(found, reference, role)
     stored = chunks.stored_files(directory, Path(roots[reference.root].directory).resolve(), shown)
     absent = chunks.find_absent(directory, found, rows, stored, shown)
-    if absent is not None:
-        raise chunks.refuse(absent, found, shown, fillable=False)
+    if absent is not None and (missing_chunks == "error" or not found.fill_defined):
+        raise chunks.refuse(absent, found, shown)
     values = open_values(directory, found, shown)
     try:
         labels = np.asarray(values[rows.start : rows.stop])

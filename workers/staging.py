@@ -172,7 +172,7 @@ def _write(source: OpenedArray, temporary: Path, checkpoint: Callable[[], None])
             target = np.memmap(file, dtype, "r+", shape=shape)
         for block in source.blocks():
             checkpoint()
-            _require_finite(block, source.shown)
+            _require_finite(block, source.shown, square=source.metadata.shape[0] == source.metadata.shape[1])
             values = block.values.astype(dtype, copy=False)
             if target is None:
                 file.write(values.data)
@@ -221,16 +221,19 @@ def _describe(source: OpenedArray, file: Path, name: str, checkpoint: Callable[[
     )
 
 
-def _require_finite(block: Block, shown: str) -> None:
+def _require_finite(block: Block, shown: str, *, square: bool) -> None:
     if block.values.dtype.kind != "f":
         return
-    finite = np.isfinite(block.values)
-    if not finite.all():
-        row, column = (int(place) for place in np.argwhere(~finite)[0])
+    places = np.argwhere(~np.isfinite(block.values))
+    if len(places):
+        value = block.values[tuple(places[0])]
+        rows, columns = (places + np.array([block.row, block.column])).T
+        advice = "Remove or repair such rows."
+        if square and (rows == columns).all():
+            advice = "If these are distances, their diagonal is not used: set the diagonal to 0."
         raise ProblemError(
             "non-finite-input",
-            f"Array {shown} has a non-finite value, {block.values[row, column]}, in row {block.row + row}, column "
-            f"{block.column + column}. Remove or repair such rows.",
+            f"Array {shown} has a non-finite value, {value}, in row {rows[0]}, column {columns[0]}. {advice}",
         )
 
 

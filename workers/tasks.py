@@ -21,6 +21,7 @@ from workers.spaces import space_cache
 from workers.subjects import Side, StagedSide, naming_rows, stage, subject
 
 if TYPE_CHECKING:
+    from workers.arrays import MissingChunks
     from workers.measures.protocol import MeasureOptions, Shard
     from workers.references import Reference
     from workers.staging import StagedArray
@@ -46,6 +47,7 @@ class IdentifiersTask:
     attempt: int
     x: Reference
     y: Reference
+    missing_chunks: MissingChunks = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,9 @@ def check_rows(task: IdentifiersTask) -> None:
     checkpoint = cancellation.checkpoint(task.job, task.attempt)
     roots = from_environment().known_roots()
     checkpoint()
-    x = identifiers.read_identifiers(roots, task.x, "x")
+    x = identifiers.read_identifiers(roots, task.x, "x", task.missing_chunks)
     checkpoint()
-    y = identifiers.read_identifiers(roots, task.y, "y")
+    y = identifiers.read_identifiers(roots, task.y, "y", task.missing_chunks)
     checkpoint()
     identifiers.check_identifiers(x, y)
     logger.info("checked identifiers")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordsim_core import chains
-from ordsim_core.anchors import products
+from ordsim_core.anchors import products, whole_tiles
 from ordsim_core.counts import Paths
 from ordsim_core.distances import Precision
 from ordsim_core.neighbours import screening
@@ -109,7 +109,7 @@ def nearest_blocks(
     """As `nearest`, as many anchors at a time as are given by `block_anchors`."""
     check(space, anchors, count)
     members = _members(space)
-    many = block_anchors(space.rows)
+    many = whole_tiles(block_anchors(space.rows), space)
     chosen_space = _fast_enough(space, count, ties, members) if len(anchors) else space
     for begin in range(0, len(anchors), many):
         chosen = anchors[begin : begin + many]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from ordsim_core.anchors import products, rank
+from ordsim_core.anchors import products, rank, whole_tiles
 from ordsim_core.lattice import no_checkpoint
 from ordsim_core.pair_keys import keys_of, pair_space
 from ordsim_core.pair_ranks import rank_pairs
@@ -145,7 +145,7 @@ def target_ranks(
     doubled = replace(space, packing=space.packing._replace(copies=twice, repeated=True))
     found = np.empty((stop - start, space.distinct), _rank_type(space.distinct))
     few = max(1, min(RANKED_ANCHORS, RANKED_TARGETS // space.rows))
-    many = max(few, PRODUCT_BYTES // (8 * space.distinct))
+    many = whole_tiles(max(few, PRODUCT_BYTES // (8 * space.distinct)), space)
     out = ranked(few, space.rows)
     for begin in range(start, stop, many):
         checkpoint()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,9 +93,7 @@ def unordered(rows: int) -> Space:
 
 
 @pytest.mark.parametrize("make", [scattered_lattice, directions, unordered])
-def test_work_hardly_grows_faster_than_chains(
-    make: Callable[[int], Space], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_hardly_grows_faster_than_chains(make: Callable[[int], Space], monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of Python that are run in place of the kernels: four times the elements, not sixteen times the lines."""
     for module in (chains, sorting):
         for name, value in list(vars(module).items()):
@@ -113,7 +112,7 @@ def lines_of_one_chain(space: Space, size: int) -> int:
     elements = chains.Elements(
         left[farthest], right[farthest], np.array([levels.index(exact[place]) for place in farthest])
     )
-    words, tied = np.arange(size, dtype=np.uint64), np.ones(size, np.uint8)
+    tied = np.ones(size, np.uint8)
     tied[0] = 0
     chain, pending, paths = np.arange(size), np.zeros(size, np.uint8), np.zeros(3, np.int64)
     lines = 0
@@ -136,5 +135,5 @@ def lines_of_one_chain(space: Space, size: int) -> int:
     assert paths[chains.EXACT] == size
     ordered = [exact[farthest[place]] for place in chain]
     assert ordered == sorted(exact)
-    assert tied[1:].tolist() == [int(one == other) for one, other in zip(ordered, ordered[1:], strict=False)]
+    assert tied[1:].tolist() == [int(one == other) for one, other in pairwise(ordered)]
     return lines

@@ -15,9 +15,9 @@ import rational
 from against_oracle import five, lattice, spaces
 from nasty_cases import cases, fit
 
-from ordsim_core import concordance, pair_doubts, quadruplets, sifting, splitters, strips, triplets
+from ordsim_core import concordance, intervals, pair_doubts, quadruplets, sifting, splitters, strips, triplets
 from ordsim_core.anchors import products
-from ordsim_core.counts import quadruplet_population
+from ordsim_core.counts import AgreementCounts, quadruplet_population
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.errors import AsymmetricDistanceError, RangeTooWideError
 from ordsim_core.pair_keys import FAR, PairSpace, keys_of, later_keys, pair_space
@@ -28,7 +28,6 @@ from ordsim_core.strips import ShardsDisagreeError, StripCounts, StripPlan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ordsim_core.counts import AgreementCounts
     from ordsim_core.spaces import Space
     from ordsim_core.strip_records import Store
 
@@ -77,7 +76,7 @@ def counted(x: Space, y: Space, in_x: int, in_y: int, shards: int = 1) -> ration
     at_once = strips.all_strips(x, y, plan)
     assert strips.agreement(plan, at_once.counts, at_once.cells) == everything
     assert at_once.counts.uncertified == total.uncertified
-    return five(quadruplets.without_triplets(everything, triplets.exact_block(x, y, 0, x.rows).counts))
+    return five(quadruplets.without_triplets(everything, triplets.exact_block(x, y, 0, x.rows).counts).counts)
 
 
 @cache
@@ -395,13 +394,47 @@ def test_float32_knows_how_far_it_may_be_off() -> None:
         for plan in (StripPlan(len(case.x), 1, 1), StripPlan(len(case.x), 5, 3)):
             everything, total = in_shards(*sides, plan, 2)
             of_triplets = triplets.exact_block(*sides, 0, len(case.x))
-            found = quadruplets.without_triplets(everything, of_triplets.counts)
+            found, moved = quadruplets.without_triplets(everything, of_triplets.counts)
+            assert moved <= total.uncertified + of_triplets.uncertified
             assert min(five(found)) >= 0
             assert sum(five(found)) == quadruplet_population(len(case.x))
             error = abs(found.agreeing - exact[0] - exact[4])
             assert error <= total.uncertified + of_triplets.uncertified, case
             missed += error > 0
     assert missed > 20
+
+
+def test_what_kinds_lack_is_taken_from_all_others() -> None:
+    """None becomes negative, all add up to what they did, and what was moved is known."""
+    for kinds, mended in (
+        ((5, 1, 0, 2, 3), (5, 1, 0, 2, 3)),
+        ((9, 1, -4, 2, 3), (5, 1, 0, 2, 3)),
+        ((-3, 2, 2, 0, 2), (0, 0, 1, 0, 2)),
+        ((-3, -3, 4, 3, 0), (0, 0, 0, 1, 0)),
+        ((-5, 2, 1, 1, 1), (0, 0, 0, 0, 0)),
+    ):
+        triplets_of_all = AgreementCounts(6, 6, 6, 6, 6)
+        found = quadruplets.without_triplets(triplets_of_all + AgreementCounts(*kinds), triplets_of_all)
+        assert five(found.counts) == mended
+        assert found.moved == -sum(min(kind, 0) for kind in kinds)
+
+
+def test_float32_counts_of_few_rows_are_counts() -> None:
+    """Of so few rows that some kind has none but those that rounding put there; one row may be far from all others."""
+    for number in (1531, *range(0, 900, 3)):
+        rng = np.random.default_rng(number)
+        rows = int(rng.integers(4, 8))
+        x, y = rng.integers(-2, 3, (rows, 3)).astype("f4"), rng.integers(-3, 4, (rows, 2)) * 0.1
+        y[rng.integers(rows)] *= 10.0 ** int(rng.integers(0, 9))
+        distance = (Distance.EUCLIDEAN, Distance.DOT)[number % 2]
+        exact, rounded = (
+            quadruplets.exact_counts(prepare(x, Distance.HAMMING, precision), prepare(y, distance, precision))
+            for precision in (Precision.EXACT, Precision.FLOAT32)
+        )
+        assert min(five(rounded.counts)) >= 0, number
+        assert rounded.counts.comparisons == quadruplet_population(rows)
+        interval = intervals.arithmetic(rounded.counts, rounded.uncertified)
+        assert interval.low <= exact.counts.score <= interval.high
 
 
 def test_doubts_are_bounded_closely_where_bins_are_fine() -> None:

@@ -89,9 +89,9 @@ async def test_identifiers_are_compared_on_a_worker(context: JobContext, calls: 
     body: dict[str, Any] = {"x": {"root": "lab", "path": "x", "rows": {"start": 2, "stop": 10}}}
     # Stopped before the task was done: nothing is known, so the job does not go on.
     with pytest.raises(Stopped):
-        await preparation(context, **body, ids=IDS).check_identifiers(8)
+        await preparation(context, **body, ids=IDS, missing_chunks="fill").check_identifiers(8)
     x, y = Reference("lab", "ids/x", RowRange(2, 10)), Reference("lab", "ids/y", RowRange(0, 8))
-    assert calls == [(check_rows, [IdentifiersTask("a", 1, x, y)], 1)]
+    assert calls == [(check_rows, [IdentifiersTask("a", 1, x, y, "fill")], 1)]
 
 
 async def test_without_identifiers_there_is_nothing_to_compare(context: JobContext, calls: list[Any]) -> None:
@@ -102,8 +102,8 @@ async def test_without_identifiers_there_is_nothing_to_compare(context: JobConte
 async def test_groups_are_read_on_a_worker(context: JobContext, calls: list[Any]) -> None:
     groups = {"root": "lab", "path": "labels"}
     with pytest.raises(Stopped):
-        await preparation(context, groups=groups, rows={"start": 2, "stop": 6}).read_groups(4)
-    assert calls == [(read_groups, [GroupsTask("a", 1, Reference("lab", "labels", RowRange(2, 6)))], 1)]
+        await preparation(context, groups=groups, rows={"start": 2, "stop": 6}, missing_chunks="fill").read_groups(4)
+    assert calls == [(read_groups, [GroupsTask("a", 1, Reference("lab", "labels", RowRange(2, 6)), "fill")], 1)]
 
 
 async def test_symmetry_is_checked_where_distances_are_given_and_a_measure_needs_it(

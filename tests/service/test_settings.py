@@ -45,7 +45,8 @@ def test_variables_set_what_the_command_line_does_not(monkeypatch: pytest.Monkey
         ({"shard_seconds": float("nan")}, "finite"),
         ({"port": 70000}, "less than or equal"),
         ({"worker_memory": "much"}, "byte"),
-        ({"worker_memory": "100MB"}, "greater than or equal"),
+        ({"worker_memory": "256MiB"}, "256.0 MiB is too little .* at least 512 MiB"),
+        ({"worker_memory": 512 * 2**20 - 1}, "at least 512 MiB"),
     ],
 )
 def test_impossible_settings_are_refused(fields: dict[str, object], word: str) -> None:

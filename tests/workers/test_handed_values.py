@@ -1,5 +1,5 @@
-"""Inputs on which tools of this kind were reported to go wrong: measures beside TSI and QSI (K9), undefined ones (K6), and
-p-values (K10). The numbers are those of the kinds of fault that the reports were collected in.
+"""Inputs on which tools of this kind were reported to go wrong: measures beside TSI and QSI (K9), undefined ones (K6),
+and p-values (K10). The numbers are those of the kinds of fault that the reports were collected in.
 """
 
 from __future__ import annotations

@@ -132,14 +132,15 @@ def test_metadata_is_enough_to_refuse(lab: Lab) -> None:
         assert says in caught.value.detail
 
 
-def test_absent_chunks_are_never_identifiers(lab: Lab) -> None:
+def test_absent_chunks_are_identifiers_only_if_the_request_says_so(lab: Lab) -> None:
     directory = lab.write("ids", np.arange(1, 7), chunks=(2,))
     (directory / "c/1").unlink()
     found = problem(lab, "ids")
     assert found.slug == "missing-chunks"
     assert "1 of 3 chunks absent, the first of them in c/1." in found.detail
-    assert '"fill"' not in found.detail
+    assert found.detail.endswith('or send "missing_chunks": "fill".')
     assert read(lab, "ids", (0, 2)).tolist() == [1, 2]
+    assert read_identifiers(lab.roots, Reference("lab", "ids"), "x", "fill").tolist() == [1, 2, 0, 0, 5, 6]
 
 
 def test_damaged_chunks(lab: Lab) -> None:

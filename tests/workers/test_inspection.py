@@ -124,6 +124,37 @@ def test_missing_chunks_of_groups_are_missed(worker: Lab) -> None:
     with pytest.raises(ProblemError) as caught:
         read_groups(GroupsTask("job", 1, Reference("lab", "labels")))
     assert caught.value.slug == "missing-chunks"
+    assert "1 of 2 chunks absent, the first of them in c/1." in caught.value.detail
+    assert caught.value.detail.endswith('or send "missing_chunks": "fill".')
+
+
+def test_groups_of_zeros_alone_are_not_stored_by_default_and_can_be_filled(worker: Lab) -> None:
+    array = zarr.create_array(worker.directory / "labels", shape=(5,), chunks=(2,), dtype="i4")
+    array[:] = 0
+    reference = Reference("lab", "labels")
+    found = read_groups(GroupsTask("job", 1, reference, "fill"))
+    assert found.codes.tolist() == [0] * 5
+    assert groups.read_again(reference, found.digest).codes.tolist() == [0] * 5
+
+
+def test_groups_of_which_a_chunk_is_lost_later_are_noticed(worker: Lab) -> None:
+    """Other processes read them as the first one did, and compare."""
+    directory = worker.write("labels", np.array([0, 1, 1, 2]), chunks=(2,))
+    reference = Reference("lab", "labels")
+    digest = read_groups(GroupsTask("job", 1, reference, "fill")).digest
+    (directory / "c" / "1").unlink()
+    with pytest.raises(ProblemError, match="changed"):
+        groups.read_again(reference, digest)
+
+
+def test_absent_chunks_without_a_fill_value_are_never_filled(worker: Lab) -> None:
+    array = zarr.create_array(
+        worker.directory / "labels", shape=(4,), chunks=(2,), dtype="i4", zarr_format=2, fill_value=None
+    )
+    array[:2] = [1, 2]
+    with pytest.raises(ProblemError, match="Its fill value is null") as caught:
+        read_groups(GroupsTask("job", 1, Reference("lab", "labels"), "fill"))
+    assert caught.value.slug == "missing-chunks"
 
 
 def test_reading_groups_can_be_cancelled(worker: Lab) -> None:

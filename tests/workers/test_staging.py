@@ -272,6 +272,27 @@ def test_a_value_that_is_not_finite_is_named(
     assert (lab.staged("rows", rows=(0, 6)) == values[:6]).all()
 
 
+@pytest.mark.parametrize("budget", [1, 64 * 1024**2])
+def test_a_diagonal_that_is_not_finite_is_to_be_set(lab: Lab, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distances of rows to themselves are not used; of other values, and of other arrays, this would be bad advice."""
+    monkeypatch.setattr(arrays, "BLOCK_BYTES", budget)
+    distances = np.ones((8, 8))
+    np.fill_diagonal(distances, np.nan)
+    elsewhere = distances.copy()
+    elsewhere[1, 0] = np.inf
+    features = np.ones((8, 9))
+    features[3, 3] = np.nan
+    for path, values in (("distances", distances), ("elsewhere", elsewhere), ("features", features)):
+        lab.write(path, values, chunks=(8, 8))
+    found = problem(lab, "distances")
+    assert found.slug == "non-finite-input"
+    assert "in row 0, column 0. If these are distances, their diagonal is not used" in found.detail
+    assert found.detail.endswith("set the diagonal to 0.")
+    assert "row 2, column 2. If these are distances" in problem(lab, "distances", rows=(2, 8)).detail
+    for path in ("elsewhere", "features"):
+        assert problem(lab, path).detail.endswith("Remove or repair such rows.")
+
+
 def test_an_integer_that_float64_cannot_hold_is_named(lab: Lab) -> None:
     values = BASE.astype(np.int64)
     values[5, 2] = 2**53 + 1
