@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from ordsim_core.nulls.designs import Drawn
     from ordsim_core.nulls.profiles import Profile
-    from workers.measures.protocol import Checkpoint, Operand
+    from workers.measures.given import Operand
+    from workers.measures.protocol import Checkpoint
 
 VERSION = 1
 """Of what a profile says: kept ones of another version are not looked at."""

@@ -9,13 +9,13 @@ import numpy as np
 
 from ordsim_core import sampling, spaces
 from ordsim_core.distances import Distance
-from workers.measures.protocol import Grid
+from workers.measures.given import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.spaces import Space
-    from workers.measures.protocol import Operand
+    from workers.measures.given import Operand
 
 _STREAM = 0x5851F42D4C957F2D
 

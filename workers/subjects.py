@@ -14,7 +14,8 @@ from ordsim_core.errors import DataError, RangeTooWideError, ZeroVectorError
 from workers import groups, staging
 from workers.environment import from_environment
 from workers.errors import ProblemError
-from workers.measures.protocol import GRID, SPACES, Grid, Pair, Values
+from workers.measures.given import Grid, Pair, Values
+from workers.measures.protocol import GRID, SPACES
 from workers.memos import memo_cache
 from workers.shapes import Described, pair_shape
 from workers.spaces import space_cache

@@ -14,7 +14,7 @@ from workers import cancellation, costs, identifiers
 from workers.environment import from_environment
 from workers.errors import ProblemError
 from workers.measures import registry, resolved
-from workers.measures.protocol import Pair, Values
+from workers.measures.given import Pair, Values
 from workers.partials import weaker
 from workers.preload import ensure_warm
 from workers.spaces import space_cache

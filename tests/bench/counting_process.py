@@ -13,7 +13,8 @@ from ordsim_core import quadruplets
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.lattice import no_checkpoint
 from ordsim_core.spaces import prepare
-from workers.measures.protocol import Budget, Pair
+from workers.measures.given import Pair
+from workers.measures.protocol import Budget
 from workers.measures.tsi_exact import TsiExact, TsiExactOptions
 
 SHARDS = 2

@@ -13,7 +13,8 @@ from workers.measures.protocol import Measure, MeasureOptions, Outcome, Shard
 from workers.partials import Partial
 
 if TYPE_CHECKING:
-    from workers.measures.protocol import Budget, Checkpoint, Pair, PairFacts, PairShape
+    from workers.measures.given import Pair
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape
 
 EVEN_SECONDS = 0.15
 """Every other shard takes long, so that later ones are done first wherever there are two workers."""

@@ -21,7 +21,7 @@ from service.schemas import JobRequest
 from service.store import JobStore, NewJob
 from tests.service.conftest import request
 from workers.errors import ProblemError
-from workers.measures.protocol import Budget, Measure, MeasureOptions, Outcome, Pair, PairFacts, PairShape, Shard
+from workers.measures.protocol import Budget, Measure, MeasureOptions, Outcome, PairFacts, PairShape, Shard
 from workers.partials import Partial
 from workers.staging import StagedArray
 from workers.tasks import ShardResult
@@ -29,6 +29,8 @@ from workers.tasks import ShardResult
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    from workers.measures.given import Pair
 
 STAGED = StagedArray("file", 8, 3, "float32", "sha256:00", "float", 0, 0, 8)
 PREPARED = Prepared({"x": STAGED, "y": STAGED})

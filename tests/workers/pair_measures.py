@@ -6,7 +6,8 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from ordsim_core.distances import Distance
-from workers.measures.protocol import Budget, Measure, MeasureOptions, Outcome, PairFacts, Values
+from workers.measures.given import Values
+from workers.measures.protocol import Budget, Measure, MeasureOptions, Outcome, PairFacts
 from workers.partials import Partial
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from ordsim_core.correlations import canonical, factors, pilots
 from ordsim_core.distances import Distance
 from workers.measures import cca
 from workers.measures.cca import CANONICAL, CCA, SVCCA, CcaOptions, PwccaOptions, SvccaOptions
-from workers.measures.protocol import Budget, PairFacts, PairShape, Values
+from workers.measures.given import Values
+from workers.measures.protocol import Budget, PairFacts, PairShape
 from workers.partials import Partial
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from ordsim_core.distances import Distance
 from workers.cancellation import ShardCancelled
 from workers.measures import linear_blocks
 from workers.measures.cka_linear import CkaLinear, CkaLinearOptions
+from workers.measures.given import Values
 from workers.measures.procrustes import Procrustes, ProcrustesOptions
-from workers.measures.protocol import Budget, Measure, Outcome, PairFacts, PairShape, Values
+from workers.measures.protocol import Budget, Measure, Outcome, PairFacts, PairShape
 from workers.partials import Partial
 
 RNG = np.random.default_rng(2)

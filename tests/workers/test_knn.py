@@ -21,8 +21,9 @@ from ordsim_core.neighbours.overlaps import overlaps
 from ordsim_core.spaces import Space, prepare
 from workers.measures import cknna as measure_of_cknna
 from workers.measures.cknna import CKNNA, CknnaOptions
+from workers.measures.given import Grid, Pair
 from workers.measures.mutual_knn import ANCHORS, EXACT, MutualKnnAnchorsOptions, MutualKnnExactOptions
-from workers.measures.protocol import Budget, Grid, Measure, Pair, PairFacts, PairShape
+from workers.measures.protocol import Budget, Measure, PairFacts, PairShape
 from workers.partials import Partial
 
 ROWS, SEED = 60, 4

@@ -21,7 +21,8 @@ from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare
 from workers.cancellation import ShardCancelled
 from workers.measures import cutting, protocol, registry
-from workers.measures.protocol import Budget, Measure, Pair, PairFacts, PairShape
+from workers.measures.given import Pair
+from workers.measures.protocol import Budget, Measure, PairFacts, PairShape
 from workers.measures.sampled import QsiSampledOptions, TsiSampledOptions
 from workers.measures.sizes import DRAWS_LIMIT
 from workers.measures.tsi_exact import TsiExactOptions

@@ -12,7 +12,8 @@ from ordsim_core import spaces
 from ordsim_core.distances import Distance, Precision
 from workers import costs
 from workers.measures import registry
-from workers.measures.protocol import Budget, Pair, PairShape
+from workers.measures.given import Pair
+from workers.measures.protocol import Budget, PairShape
 
 if TYPE_CHECKING:
     from pathlib import Path

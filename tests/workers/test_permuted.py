@@ -17,19 +17,9 @@ from workers import environment
 from workers.errors import ProblemError
 from workers.measures import registry
 from workers.measures.calibration import Calibration, EarlyStop
+from workers.measures.given import Grid, Pair, Values
 from workers.measures.permuted import PERMUTED, STATISTICS, PermutedOptions, setting
-from workers.measures.protocol import (
-    SPACES,
-    VALUES,
-    Budget,
-    Grid,
-    MeasureOptions,
-    Outcome,
-    Pair,
-    PairFacts,
-    PairShape,
-    Values,
-)
+from workers.measures.protocol import SPACES, VALUES, Budget, MeasureOptions, Outcome, PairFacts, PairShape
 from workers.partials import Partial
 
 if TYPE_CHECKING:

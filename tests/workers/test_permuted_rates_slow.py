@@ -11,8 +11,9 @@ from scipy import stats
 from tests.workers.test_permuted import Array, options_of
 from workers.measures import registry
 from workers.measures.calibration import Calibration
+from workers.measures.given import Grid
 from workers.measures.permuted import PERMUTED, PermutedOptions
-from workers.measures.protocol import Budget, Grid, PairFacts, PairShape
+from workers.measures.protocol import Budget, PairFacts, PairShape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,8 @@ from ordsim_core.strip_records import MemoryStore
 from workers import costs, spilling
 from workers.environment import from_environment
 from workers.measures import cutting, qsi_exact, registry
-from workers.measures.protocol import Budget, Pair, PairShape, Shard
+from workers.measures.given import Pair
+from workers.measures.protocol import Budget, PairShape, Shard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

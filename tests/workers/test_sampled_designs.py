@@ -18,7 +18,8 @@ from ordsim_core.spaces import prepare, select
 from workers import costs, spilling
 from workers.environment import from_environment
 from workers.measures import cutting, looking, registry, tsi_exact, units
-from workers.measures.protocol import Budget, NoInterval, Pair, PairFacts, PairShape
+from workers.measures.given import Pair
+from workers.measures.protocol import Budget, NoInterval, PairFacts, PairShape
 from workers.measures.sizes import UNITS_LIMIT
 from workers.partials import Partial
 

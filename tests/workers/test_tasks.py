@@ -25,7 +25,8 @@ from workers.cluster import Cluster
 from workers.errors import ProblemError
 from workers.execute import execute
 from workers.measures import registry
-from workers.measures.protocol import Budget, MeasureOptions, Pair, PairFacts, PairShape
+from workers.measures.given import Pair
+from workers.measures.protocol import Budget, MeasureOptions, PairFacts, PairShape
 from workers.measures.sampled import QsiSampledOptions, TsiSampledOptions
 from workers.measures.tsi_exact import TsiExactOptions
 from workers.partials import Partial

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from ordsim_core.strips import ExactQuadruplets
     from ordsim_core.triplets import AnchorBlock
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape
+    from workers.measures.given import NullStatistic, Pair
+    from workers.measures.protocol import Budget, Checkpoint, Outcome, PairFacts, PairShape
     from workers.partials import Partial
 
 BATCHES_LIMIT = 10**7

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.correlations.canonical import Canonical
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, PairFacts, PairShape, Values
+    from workers.measures.given import NullStatistic, Values
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape
 
 FACTOR, X_CONSTANT, Y_CONSTANT = "factor", "x_constant", "y_constant"
 """The factor of every shard; and which columns are constant, from the first alone."""

@@ -22,7 +22,8 @@ from workers.measures.value_nulls import of_kernel
 from workers.partials import Partial
 
 if TYPE_CHECKING:
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, PairFacts, PairShape, Values
+    from workers.measures.given import NullStatistic, Values
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape
 
 ROWS_LIMIT = 1 << 18
 """Rows of which all pairs are taken: what is kept of their tiles are a few gigabytes then."""

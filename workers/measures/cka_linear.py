@@ -21,7 +21,8 @@ from workers.partials import Partial
 if TYPE_CHECKING:
     from ordsim_core.cosine.linear import LinearResult
     from ordsim_core.cosine.plan import LinearPlan
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, PairFacts, PairShape, Values
+    from workers.measures.given import NullStatistic, Values
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape
 
 MINIBATCH = "minibatch"
 BATCHES = "batches"

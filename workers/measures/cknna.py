@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.neighbours.cknna import Cknna as Found
-    from workers.measures.protocol import Budget, Checkpoint, Grid, NullStatistic, PairFacts, PairShape, Shard
+    from workers.measures.given import Grid, NullStatistic
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape, Shard
 
 SIDES = ("x", "y")
 NO_BOUND = "How far CKNNA moves with neighbours that float32 may have mistaken has no known bound."

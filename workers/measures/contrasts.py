@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from ordsim_core.nulls.profiles import Profile
     from ordsim_core.spaces import Space
+    from workers.measures.given import Grid
     from workers.measures.matrices import MatrixOptions
-    from workers.measures.protocol import Checkpoint, Grid, PairShape
+    from workers.measures.protocol import Checkpoint, PairShape
     from workers.partials import Partial
 
 JACKKNIFE_ROWS = 20_000

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ordsim_core.calibration.aggregates import Kind
     from ordsim_core.calibration.conclusions import Conclusion
     from workers.measures.calibration import Calibration
-    from workers.measures.protocol import NullStatistic
+    from workers.measures.given import NullStatistic
 
 NULL = "null"
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ordsim_core.pairwise.kernel_matrices import KernelPlan
     from ordsim_core.pairwise.related import Relation
     from ordsim_core.pairwise.rows import Side
-    from workers.measures.protocol import Checkpoint, Values
+    from workers.measures.given import Values
+    from workers.measures.protocol import Checkpoint
 
 
 @dataclass(frozen=True, slots=True)

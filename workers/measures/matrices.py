@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ordsim_core.intervals import Interval
     from ordsim_core.nulls.designs import Drawn
     from ordsim_core.nulls.profiles import Profile
-    from workers.measures.protocol import Budget, Checkpoint, Grid, PairFacts, PairShape, Shard
+    from workers.measures.given import Grid
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape, Shard
 
 AGREEING, BOUNDS = "agreeing", "bounds"
 INTERVAL_UNIT = 2e-7

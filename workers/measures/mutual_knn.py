@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.neighbours.lists import Neighbours
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Pair, PairFacts, PairShape, Shard
+    from workers.measures.given import NullStatistic, Pair
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape, Shard
 
 ABOVE, BELOW = "above", "below"
 """The overlap of each anchor as a fraction, in the order in which anchors are taken."""

@@ -14,7 +14,7 @@ from ordsim_core.neighbours.lists import Neighbours, nearest
 from ordsim_core.neighbours.overlaps import exact_total, overlaps
 from ordsim_core.neighbours.permuted import is_permutation, permuted_overlaps
 from workers import costs
-from workers.measures.protocol import UndefinedStatistic
+from workers.measures.given import UndefinedStatistic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ordsim_core.neighbours.hsic import Estimator
     from ordsim_core.neighbours.lists import Ties
     from ordsim_core.spaces import Space
-    from workers.measures.protocol import Checkpoint, Operand, PairShape
+    from workers.measures.given import Operand
+    from workers.measures.protocol import Checkpoint, PairShape
 
 MEMBER = 5e-9
 """Seconds for one neighbour whose number is looked up."""

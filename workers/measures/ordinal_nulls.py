@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from ordsim_core.nulls.designs import Drawn
     from ordsim_core.nulls.profiles import Profile
     from ordsim_core.nulls.rank_tables import RankTable
+    from workers.measures.given import Operand
     from workers.measures.ordinal import Ordinal
-    from workers.measures.protocol import Checkpoint, Operand, PairShape
+    from workers.measures.protocol import Checkpoint, PairShape
 
 UNITS, MEMBERS = 4096, 32
 """Of the design that stands in for measures that look at more."""

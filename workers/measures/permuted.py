@@ -20,8 +20,9 @@ from workers import operands
 from workers.errors import ProblemError
 from workers.measures import cutting, grids, registry
 from workers.measures.calibration import Calibration
+from workers.measures.given import UndefinedStatistic
 from workers.measures.grids import Basis
-from workers.measures.protocol import GRID, Measure, MeasureOptions, PairShape, Shard, UndefinedStatistic
+from workers.measures.protocol import GRID, Measure, MeasureOptions, PairShape, Shard
 from workers.partials import Partial
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.calibration.schemes import Scheme
-    from workers.measures.protocol import Budget, Checkpoint, Grid, NullStatistic, Operand, Outcome, PairFacts
+    from workers.measures.given import Grid, NullStatistic, Operand
+    from workers.measures.protocol import Budget, Checkpoint, Outcome, PairFacts
 
 STATISTICS = "statistics"
 REASON = "reason"

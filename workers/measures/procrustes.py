@@ -14,7 +14,8 @@ from workers.measures.value_nulls import FeatureStatistic
 from workers.partials import Partial
 
 if TYPE_CHECKING:
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, PairFacts, PairShape, Shard, Values
+    from workers.measures.given import NullStatistic, Values
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape, Shard
 
 FACTOR_TIMES = 6
 """Multiply moments take that triangular factors take."""

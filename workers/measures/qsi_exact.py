@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from ordsim_core.strip_records import Store
     from ordsim_core.strips import StripCounts, StripPlan
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape
+    from workers.measures.given import NullStatistic, Pair
+    from workers.measures.protocol import Budget, Checkpoint, Outcome, PairFacts, PairShape
 
 ROWS_LIMIT = 100_000
 """5e9 pairs: 120 GB of local disk, and 180 MB of cells, how many pairs strips in x and in y have in common."""

@@ -17,7 +17,8 @@ from workers.partials import Partial
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from workers.measures.protocol import Checkpoint, MeasureOptions, Outcome, Values
+    from workers.measures.given import Values
+    from workers.measures.protocol import Checkpoint, MeasureOptions, Outcome
 
 PIECE = "resolution"
 """Of the first shard: what is known of both arrays, as JSON."""

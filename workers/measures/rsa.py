@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from ordsim_core.cosine.cosine_form import Cosine
     from ordsim_core.intervals import Interval
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, PairFacts, PairShape, Values
+    from workers.measures.given import NullStatistic, Values
+    from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape
 
 RANKED_SAMPLES = 10**7
 """Most samples that are ranked: both distances of each are kept."""

@@ -15,7 +15,8 @@ from workers.measures.protocol import MeasureOptions
 from workers.measures.sizes import DRAWS_LIMIT, Draws, Never, Probability, Width
 
 if TYPE_CHECKING:
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
+    from workers.measures.given import NullStatistic, Pair
+    from workers.measures.protocol import Budget, Checkpoint, Outcome, PairFacts, PairShape, Shard
     from workers.partials import Partial
 
 

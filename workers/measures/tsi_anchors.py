@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.intervals import Interval
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
+    from workers.measures.given import NullStatistic, Pair
+    from workers.measures.protocol import Budget, Checkpoint, Outcome, PairFacts, PairShape, Shard
     from workers.partials import Partial
 
 AGREEING = "agreeing"

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.intervals import Interval
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
+    from workers.measures.given import NullStatistic, Pair
+    from workers.measures.protocol import Budget, Checkpoint, Outcome, PairFacts, PairShape, Shard
 
 PER_ANCHOR = "per_anchor"
 PER_TARGET = "per_target"

@@ -18,7 +18,8 @@ from workers.measures.protocol import MeasureOptions
 from workers.measures.sizes import UNITS_LIMIT, Members, Never, Units, Width
 
 if TYPE_CHECKING:
-    from workers.measures.protocol import Budget, Checkpoint, NullStatistic, Outcome, Pair, PairFacts, PairShape, Shard
+    from workers.measures.given import NullStatistic, Pair
+    from workers.measures.protocol import Budget, Checkpoint, Outcome, PairFacts, PairShape, Shard
     from workers.partials import Partial
 
 AGREEING = "agreeing"

@@ -10,7 +10,7 @@ import numpy as np
 from ordsim_core.distances import Distance
 from ordsim_core.nulls import features, matrices
 from ordsim_core.nulls.features import Features, UndefinedError
-from workers.measures.protocol import Kept, UndefinedStatistic
+from workers.measures.given import Kept, UndefinedStatistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.nulls.features import Kind
-    from workers.measures.protocol import Checkpoint, Operand, PairShape
+    from workers.measures.given import Operand
+    from workers.measures.protocol import Checkpoint, PairShape
 
 MATRIX_ROWS = 4096
 """Rows whose pairs are held all at once: 128 MB for each array."""
