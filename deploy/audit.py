@@ -130,15 +130,16 @@ def _calibrated(package: Any) -> Measure:
 
 
 DEBIASED = {"also": (Promise.ZERO_IF_INDEPENDENT,), "arrays": Arrays.TORCH}
-ORDINAL = {"kind": Kind.DISTANCE, "without": (Promise.NO_VARIANCE,)}
+EXACT = {"kind": Kind.DISTANCE, "also": (Promise.EXACT_IDENTITY,)}
+ORDINAL = EXACT | {"without": (Promise.NO_VARIANCE,)}
 
 CANDIDATES = (
-    Candidate("linear CKA, deficit", "ordsim", "ordsim_core", lambda _: _linear_cka(Statistic.BIASED), Kind.DISTANCE),
+    Candidate("linear CKA, deficit", "ordsim", "ordsim_core", lambda _: _linear_cka(Statistic.BIASED), **EXACT),
     Candidate(
         "debiased linear CKA, deficit", "ordsim", "ordsim_core", lambda _: _linear_cka(Statistic.DEBIASED),
-        Kind.DISTANCE, also=(Promise.ZERO_IF_INDEPENDENT,),
+        Kind.DISTANCE, also=(Promise.EXACT_IDENTITY, Promise.ZERO_IF_INDEPENDENT),
     ),
-    Candidate("orthogonal Procrustes, deficit", "ordsim", "ordsim_core", lambda _: _procrustes, Kind.DISTANCE),
+    Candidate("orthogonal Procrustes, deficit", "ordsim", "ordsim_core", lambda _: _procrustes, **EXACT),
     Candidate("TSI, deficit", "ordsim", "ordsim_core", lambda _: _tsi, **ORDINAL),
     Candidate("QSI, deficit", "ordsim", "ordsim_core", lambda _: _qsi, **ORDINAL),
     Candidate(
@@ -233,7 +234,7 @@ def table(examined: list[Examined], missing: list[str], made: datetime) -> str:
         "",
         f"Made by `make audit` on {made:%Y-%m-%d} with {versions}. Each function ran through the checks of",
         "`ordsim conform`. *Equal arrays* is the largest deficit, or distance, of an array from itself or a copy, in",
-        "bold where it should have been exactly 0; *apart* is that of arrays that differ by that share of their size.",
+        "bold where it failed: beyond rounding (ordsim: beyond 0); *apart*, of arrays that differ by that share.",
         "",
         "| package | function | checks failed | equal arrays | 1e-4 apart | 1e-8 apart | what 1e-8 says |",
         "|---|---|---|---|---|---|---|",

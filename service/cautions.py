@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ordsim_core.distances import Distance
+from workers.measures import registry
 from workers.partials import PRECISIONS
 
 if TYPE_CHECKING:
@@ -46,15 +47,17 @@ def warnings(finished: Finished) -> list[dict[str, str]]:
     found += _precision_warnings(finished)
     found += _width_warnings(finished)
     found += _size_warnings(finished)
-    for _, outcome in finished.outcomes:
-        found += [caution for caution in outcome.cautions if caution not in found]
+    for options, outcome in finished.outcomes:
+        measure = " ".join(options.label)
+        found += [(code, f"{measure}: {detail}") for code, detail in outcome.cautions]
     return [{"code": code, "detail": detail} for code, detail in found]
 
 
 def _distance_warnings(finished: Finished) -> list[tuple[str, str]]:
     """Name the measures that have no use for a distance that was asked for."""
     asked = {array.distance for array in finished.request.arrays().values()} - {Distance.EUCLIDEAN}
-    without = dict.fromkeys(measure.measure for measure, _ in finished.request.options() if not measure.uses_distance)
+    measures = (registry.find(*options.innermost.label) for _, options in finished.request.options())
+    without = dict.fromkeys(measure.measure for measure in measures if not measure.uses_distance)
     if not asked or not without:
         return []
     return [

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from workers.references import ArrayDescription, Roots
 
 
+STATISTICS_LIMIT = 1 << 26
+"""Most statistics of permutations in one job: all of them are put together at the end."""
+
+
 @dataclass(frozen=True)
 class Checked:
     """What metadata says of a request that may be tried.
@@ -134,6 +138,15 @@ def _require_calibration(request: Request) -> None:
     wanted = request.calibration
     if wanted is None:
         return
+    x, y = request.names()
+    if (wanted.permutations + 1) * len(x) * len(y) > STATISTICS_LIMIT:
+        raise ProblemError(
+            "over-limit",
+            f"{wanted.permutations} permutations of {len(x)} by {len(y)} arrays are more than {STATISTICS_LIMIT} "
+            "statistics: ask for fewer permutations, or compare fewer arrays at once.",
+            "request",
+            "/calibration/permutations",
+        )
     if wanted.scheme != "rows" and request.groups is None:
         raise ProblemError(
             "invalid-request",

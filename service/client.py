@@ -11,9 +11,9 @@ import uuid
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from service import paging
+from service import asking, paging
 from service.answers import Results, ServiceError, ServiceUnreachable
-from service.asking import Reference, comparison, reference
+from service.asking import Reference, reference
 from service.connection import DEFAULT_PAUSE, Connection, suggested_pause
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Client:
         progress : callable or None
             Called with the job's status at once and then each time it was asked for.
         **options
-            Further fields of the request: ``rows``, ``confidence``, ``seed``, ``label``, ``tags``, ...
+            Further fields of the request: ``rows``, ``groups`` (named like x), ``confidence``, ``seed``, ``label``, ...
 
         Raises
         ------
@@ -128,11 +128,15 @@ class Client:
         The same `idempotency_key` with the same request gives the same job, so a submission whose answer was
         lost can be repeated; without one, each call is a job of its own.
         """
-        return self.submit_request(comparison(x, y, measures, options), idempotency_key=idempotency_key)
+        return self.submit_request(asking.comparison(x, y, measures, options), idempotency_key=idempotency_key)
 
     def plan(self, x: Reference, y: Reference, measures: Sequence[Mapping[str, Any]], **options: Any) -> dict[str, Any]:
         """Return what a comparison would cost, without submitting it: seconds, memory, and so on for each measure."""
-        return self._service.object("POST", "/v1/plans", json=comparison(x, y, measures, options))
+        return self.plan_request(asking.comparison(x, y, measures, options))
+
+    def plan_request(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a whole request of any process would cost, as the contract has it; otherwise as `plan`."""
+        return self._service.object("POST", "/v1/plans", json=dict(body))
 
     def status(self, job: str) -> dict[str, Any]:
         """Return the status of a job."""
@@ -206,8 +210,7 @@ class Client:
         **options
             Further fields of the request: ``aggregate``, ``calibration``, ``rows``, ...
         """
-        sides = {name: {"layers": [reference(one) for one in side]} for name, side in (("x", x), ("y", y))}
-        return self._run({"process": "layers", **sides, "measure": dict(measure), **options}, progress)
+        return self._run(asking.layers(x, y, measure, options), progress)
 
     def matrix(
         self,
@@ -227,8 +230,7 @@ class Client:
         **options
             Further fields of the request: ``differences``, ``calibration``, ``rows``, ...
         """
-        named = [reference(one) for one in arrays]
-        return self._run({"process": "matrix", "arrays": named, "measure": dict(measure), **options}, progress)
+        return self._run(asking.matrix(arrays, measure, options), progress)
 
     def submit_request(self, body: Mapping[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
         """Submit a whole request of any process, as the contract has it; otherwise as `submit`."""

@@ -29,6 +29,7 @@ def outcomes(
     """
     facts = results.facts(request, prepared)
     settled = ledger.settled(job)
+    identical = len({array.fingerprint for array in prepared.arrays.values()}) == 1
     found: list[tuple[MeasureOptions, Outcome]] = []
     unsettled = []
     entries = request.options()
@@ -36,13 +37,15 @@ def outcomes(
         total = ledger.total(job, position)
         known = replace(facts, precision=total.precision or facts.precision)
         outcome = measure.finish(total, known, options, request.confidence_of(options))
-        outcome = replace(outcome, resolution=resolved.resolution(total, outcome))
+        outcome = replace(outcome, resolution=resolved.resolution(total, outcome, identical=identical))
         if position >= len(entries):
             place = position - len(entries)
-            found[place] = (found[place][0], _calibrated(found[place][1], outcome))
+            # Of two arrays, a matrix of scores would only say the same again.
+            figures = {} if request.process == "compare" else outcome.figures
+            found[place] = (found[place][0], _calibrated(found[place][1], replace(outcome, figures=figures)))
             continue
         found.append((options, outcome))
-        if measure.sequential(options) and position not in settled:
+        if getattr(options, "width", None) is not None and position not in settled:
             unsettled.append(position)
     return found, unsettled
 

@@ -61,4 +61,7 @@ class GridResults:
         return list(self.json.get("warnings") or [])
 
     def _matrix(self, name: str) -> NDArray[np.float64]:
+        if self.json[name] is None:
+            inputs = self.json["inputs"]
+            return np.full((len(inputs["x"]["layers"]), len(inputs["y"]["layers"])), np.nan)
         return np.array(self.json[name], np.float64)

@@ -100,6 +100,8 @@ class Difference(Document):
     """The score of one array with x, less that of the reference with x."""
 
     array: int
+    x: int
+    reference: int
     difference: float
     sampling: DifferenceInterval
     jackknife: DifferenceInterval | None
@@ -119,5 +121,8 @@ class MatrixResults(GridDocument):
     p_values: list[list[float | None]] | None = Field(default=None, description="Of each pair on its own.")
     adjusted: list[list[float | None]] | None = Field(
         default=None, description="For the number of pairs, after Westfall and Young."
+    )
+    holm: list[list[float | None]] | None = Field(
+        default=None, description="The same after Holm, which holds whatever has to do with what."
     )
     differences: list[Difference] | None = None

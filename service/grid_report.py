@@ -43,9 +43,11 @@ def render(results: GridResults) -> RenderableType:
         Text(),
         _legend(rows, columns if layers else []),
         Text(),
-        _scores(results, len(rows), len(columns)),
-        Text(),
     ]
+    if not results.json.get("reason"):
+        parts += [_scores(results, len(rows), len(columns)), Text()]
+    for title, table in _more_tables(results):
+        parts += [Text(f"  {title}", style="dim"), table, Text()]
     facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
     for label, text in _facts(results):
         facts.add_row(Text(label, style="dim"), Text(text))
@@ -87,6 +89,31 @@ def _scores(results: GridResults, rows: int, columns: int) -> RenderableType:
     return table
 
 
+def _more_tables(results: GridResults) -> Iterator[tuple[str, RenderableType]]:
+    """Calibrations of single pairs of layers; intervals and p-values of pairs of arrays."""
+    found = results.json
+    if pairs := found.get("perPair"):
+        cells = [[f"{pair['score']:.4f} ({pair['pValue']:.3g})" for pair in row] for row in pairs]
+        yield "calibrated score (p-value) of each pair, not corrected for there being many", _table(cells, "x", "y")
+    if found.get("low"):
+        rows = zip(found["low"], found["high"], strict=True)
+        cells = [[f"{low:.4f} to {high:.4f}" for low, high in zip(*pair, strict=True)] for pair in rows]
+        yield f"intervals, {found['spec'].get('confidence', 0):.10g} confidence", _table(cells, "", "")
+    if adjusted := found.get("adjusted"):
+        cells = [["" if value is None else f"{value:.4g}" for value in row] for row in adjusted]
+        yield "p-values, adjusted for the number of pairs", _table(cells, "", "")
+
+
+def _table(cells: list[list[str]], x: str, y: str) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table.add_column("")
+    for column in range(min(len(cells[0]), MOST_COLUMNS)):
+        table.add_column(f"{y}{column}", justify="right")
+    for row, texts in enumerate(cells):
+        table.add_row(Text(f"{x}{row}", style="bold"), *texts[:MOST_COLUMNS])
+    return table
+
+
 def _facts(results: GridResults) -> Iterator[tuple[str, str]]:
     found = results.json
     if reason := found.get("reason"):
@@ -98,16 +125,21 @@ def _facts(results: GridResults) -> Iterator[tuple[str, str]]:
     if order := found.get("order"):
         yield "order", " ".join(str(place) for place in order)
     for one in found.get("differences") or ():
-        yield f"difference {one['array']}", _difference(one)
+        yield "difference", _difference(one)
     if calibration := found.get("calibration"):
+        of = "of the largest score of all" if results.process == "matrix" else "of the aggregate"
+        yield "calibration", of
         yield from calibrated.lines(calibration)
+    if found.get("artifacts"):
+        yield "artifacts", ", ".join(found["artifacts"])
 
 
 def _difference(one: dict[str, Any]) -> str:
     bounds = one["sampling"]
-    said = f"{one['difference']:+.6f}; {bounds['low']:+.6f} to {bounds['high']:+.6f} of these rows"
+    said = f"score({one['x']}, {one['array']}) - score({one['x']}, {one['reference']}) = "
+    said += f"{one['difference']:+.6f}; {bounds['low']:+.6f} to {bounds['high']:+.6f} of these rows"
     if jackknife := one.get("jackknife"):
         said += f"; {jackknife['low']:+.6f} to {jackknife['high']:+.6f} of the population, not rigorous"
     if one.get("pValue") is not None:
-        said += f"; p {one['pValue']:.3g}"
+        said += f"; p {one['pValue']:.3g} of no difference in the population, by the jackknife"
     return said

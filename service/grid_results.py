@@ -48,7 +48,7 @@ def matrix(finished: Finished) -> dict[str, Any]:
         "labels": [f"{array.root}:{array.path}" for array in arrays.values()],
         **{name: figures[name] for name in ("scores", "low", "high", "order")},
     }
-    for name in ("pValues", "adjusted", "differences"):
+    for name in ("pValues", "adjusted", "holm", "differences"):
         if name in figures:
             found[name] = figures[name]
     if request.calibration is not None:

@@ -58,6 +58,14 @@ class LayersRequest(Request):
     ids: Identifiers | None = Field(default=None, description="Row identifiers of all layers of x, and of all of y.")
     align: Literal["check"] = Field(default="check", description="With ids: they must be equal, in order.")
 
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if getattr(self.measure, "width", None) is not None:
+            raise ValueError("measure: all pairs share one design, so send how many are drawn instead of a width")
+        if getattr(self.measure, "per_anchor", False):
+            raise ValueError("measure: scores of single rows are given by the process compare")
+        return self
+
     def arrays(self) -> dict[str, Array]:
         """Layers of x, then of y."""
         return {

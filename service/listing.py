@@ -20,14 +20,14 @@ STYLES = {"successful": "green", "failed": "red", "dismissed": "dim", "running":
 
 
 def print_jobs(jobs: Sequence[Mapping[str, Any]], stream: IO[str] | None = None) -> None:
-    """Print a few lines a job: its id above x, y and its label; state, age and measures beside them."""
+    """Print a few lines a job: its id above its arrays and label; state, age and measures beside them."""
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
     if not jobs:
         console.print("There are no jobs.")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     # An id is copied, so it is never broken; names stand below it, because beside it a usual terminal has no room.
-    table.add_column("job: x, y, label", overflow="fold", min_width=max(len(str(job["jobID"])) for job in jobs))
+    table.add_column("job: arrays, label", overflow="fold", min_width=max(len(str(job["jobID"])) for job in jobs))
     table.add_column("state", no_wrap=True)
     table.add_column("submitted", no_wrap=True)
     table.add_column("measures", no_wrap=True)
@@ -40,23 +40,41 @@ def _cells(job: Mapping[str, Any]) -> list[Text]:
     request = job.get("request") or {}
     state = str(job["status"])
     shown = f"{state} {numerals.percent(percent(job) / 100)}" if state == "running" else state
-    measures = [
-        ":".join(str(measure[key]) for key in ("measure", "method") if measure.get(key))
-        for measure in request.get("measures", ())
-    ]
-    below = [_side(request.get(name) or {}) for name in ("x", "y")]
+    below = _arrays(request)
     if label := job.get("label") or request.get("label"):
         below.append(str(label))
     return [
         Text("\n  ".join([str(job["jobID"]), *below])),
         Text(shown, style=STYLES.get(state, "default")),
         Text(age(str(job.get("created") or ""), datetime.now(UTC))),
-        Text("\n".join(measures)),
+        Text("\n".join(_measures(request))),
     ]
 
 
-def _side(side: Mapping[str, Any]) -> str:
-    return f"{side.get('root', '?')}:{side.get('path', '?')}"
+def _measures(request: Mapping[str, Any]) -> list[str]:
+    """Names of the measures; layers and matrix have one."""
+    measures = request.get("measures") or [request.get("measure") or {}]
+    return [":".join(str(measure[key]) for key in ("measure", "method") if measure.get(key)) for measure in measures]
+
+
+def _arrays(request: Mapping[str, Any]) -> list[str]:
+    """What is compared: x and y; for the other processes their name, and the first of each list of arrays."""
+    process, x, y = request.get("process"), request.get("x") or {}, request.get("y") or {}
+    if process == "layers":
+        return ["layers", *(_several(side.get("layers") or []) for side in (x, y))]
+    if process == "matrix":
+        return ["matrix", _several(request.get("arrays") or [])]
+    return [_one(x), _one(y)]
+
+
+def _several(arrays: Sequence[Mapping[str, Any]]) -> str:
+    if not arrays:
+        return "no arrays"
+    return _one(arrays[0]) if len(arrays) == 1 else f"{_one(arrays[0])} and {len(arrays) - 1} more"
+
+
+def _one(array: Mapping[str, Any]) -> str:
+    return f"{array.get('root', '?')}:{array.get('path', '?')}"
 
 
 def age(created: str, now: datetime) -> str:

@@ -61,7 +61,7 @@ def locate(text: str, name: str, roots: Mapping[str, Path], imports: Path) -> So
     text : str
         The argument.
     name : str
-        ``"x"`` or ``"y"``; a root that is made is called after it.
+        ``"x"``, ``"y"`` or ``"groups"``; a root that is made is called after it.
     roots : mapping of str to Path
         Roots that were given.
     imports : Path
@@ -70,7 +70,7 @@ def locate(text: str, name: str, roots: Mapping[str, Path], imports: Path) -> So
     Raises
     ------
     ValueError
-        If it is nothing that can be compared.
+        If it is neither an array nor the name of one.
     """
     path, own = Path(text), f"local-{name}"
     if not path.exists():
@@ -90,5 +90,5 @@ def locate(text: str, name: str, roots: Mapping[str, Path], imports: Path) -> So
         return Source({"root": own, "path": path.name}, (own, path.parent))
     with path.open("rb") as file:
         if file.read(len(NPY_MAGIC)) != NPY_MAGIC:
-            raise ValueError(f"{text}: this is not a .npy file; what can be compared are .npy files and zarr arrays")
+            raise ValueError(f"{text}: this is not a .npy file; what can be read are .npy files and zarr arrays")
     return Source({"root": own, "path": "array"}, (own, imports / own), path)

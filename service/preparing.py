@@ -10,6 +10,7 @@ from ordsim_core.distances import Distance
 from workers import execute
 from workers.errors import ProblemError
 from workers.inspection import GroupsTask, SymmetryTask, check_symmetry, read_groups
+from workers.measures import registry
 from workers.references import RowRange
 from workers.subjects import StagedSide
 from workers.tasks import IdentifiersTask, StageTask, check_rows, stage_side
@@ -102,18 +103,22 @@ class Preparation:
         return found
 
     async def check_identifiers(self, rows: int) -> None:
-        """See that the identifiers of both arrays agree."""
-        x, y = self.request.identifiers_of("x"), self.request.identifiers_of("y")
-        if x is None or y is None:
-            return
+        """See that the identifiers of all arrays agree with those of the first of x."""
+        names = [name for side in self.request.names() for name in side]
+        given = [ids for name in names if (ids := self.request.identifiers_of(name)) is not None]
         # Said outright: an array of identifiers that became shorter since the submission is then refused.
-        x, y = (replace(ids, rows=ids.rows or RowRange(0, rows)) for ids in (x, y))
-        task = IdentifiersTask(self.job.id, self.job.attempt, x, y, self.request.missing_chunks)
-        await self._on_workers(check_rows, [task], "identifiers")
+        known = [replace(ids, rows=ids.rows or RowRange(0, rows)) for ids in given]
+        if not known:
+            return
+        # Several layers of one model usually have the same identifiers, which are compared once.
+        for other in dict.fromkeys(known[1:]):
+            task = IdentifiersTask(self.job.id, self.job.attempt, known[0], other, self.request.missing_chunks)
+            await self._on_workers(check_rows, [task], "identifiers")
 
     async def check_symmetry(self, staged: Mapping[str, StagedArray]) -> None:
         """See that precomputed distances are those of unordered pairs, where a measure needs that."""
-        needing = [measure for measure, _ in self.request.options() if measure.needs_symmetry]
+        measures = (registry.find(*options.innermost.label) for _, options in self.request.options())
+        needing = [measure for measure in measures if measure.needs_symmetry]
         if not needing:
             return
         first = f"{needing[0].measure} ({needing[0].method})"

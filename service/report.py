@@ -155,9 +155,11 @@ def _headline(result: Result) -> Text:
 
 def _facts(result: Result) -> Iterator[tuple[str, RenderableType]]:
     """Label and value of each line below the sentence."""
+    if options := sentences.options(result):
+        yield "options", Text(options)
     intervals = result.intervals
     if intervals:
-        yield "interval" if len(intervals) == 1 else "intervals", _intervals(intervals)
+        yield "interval" if len(intervals) == 1 else "intervals", _intervals(intervals, _decimals(result))
     for place, (kind, reason) in enumerate((result.json.get("intervals") or {}).get("reasons", {}).items()):
         yield "" if intervals or place else "interval", Text(sentences.no_interval(kind, reason))
     wanted, bounds = (result.json.get("spec") or {}).get("width"), result.interval("sampling")
@@ -202,14 +204,19 @@ def _counts(counts: Mapping[str, int]) -> RenderableType:
     return table
 
 
-def _intervals(intervals: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+def _decimals(result: Result) -> int:
+    """As many digits as the score has."""
+    return 0 if result.score is None else len(numerals.score(result.score, result.deficit).partition(".")[2])
+
+
+def _intervals(intervals: Mapping[str, Mapping[str, Any]], decimals: int) -> RenderableType:
     table = _grid("left", "left")
     for kind, interval in intervals.items():
         low, high = interval["low"], interval["high"]
         if interval.get("method") == "none-exact":
-            table.add_row(Text(f"{low:.6f}"), Text(f"{sentences.METHODS['none-exact']}; nothing was sampled"))
+            table.add_row(Text(f"{low:.{decimals}f}"), Text(f"{sentences.METHODS['none-exact']}; nothing was sampled"))
             continue
-        table.add_row(Text(f"{low:.6f} to {high:.6f}"), Text(sentences.interval(kind, interval)))
+        table.add_row(Text(f"{low:.{decimals}f} to {high:.{decimals}f}"), Text(sentences.interval(kind, interval)))
     return table
 
 

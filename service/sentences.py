@@ -49,6 +49,8 @@ PATHS = {
 CHANCE = "No permutation test was made, so whether chance alone brings scores like these was not assessed."
 """For reports with baselines: an interval speaks of which comparisons were drawn, not of what chance can do."""
 ROUNDING = 1e-12
+NO_OPTIONS = frozenset({"measure", "method", "confidence"})
+"""Parts of a specification that are told elsewhere in a report."""
 
 
 def title(result: Result) -> str:
@@ -107,16 +109,36 @@ def no_interval(kind: str, reason: str) -> str:
     return f"no {kind} interval{which}: {reason}"
 
 
+def options(result: Result) -> str:
+    """List what tells this measure from others of its name: every option that was chosen or stands by default."""
+    said = []
+    for name, value in (result.json.get("spec") or {}).items():
+        if name in NO_OPTIONS or value is False or value == result.method:
+            continue
+        words = name.replace("_", " ")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        said.append(f"{words} {value:g}" if number else words if value is True else f"{words} {value}")
+    return ", ".join(said)
+
+
 def figures(result: Result) -> Iterator[tuple[str, str]]:
     """Label and text of what is known of this measure alone, and of what its deficit can be trusted for."""
-    if sentence := (result.json.get("resolution") or {}).get("sentence"):
-        yield "resolution", str(sentence)
+    resolution = result.json.get("resolution") or {}
+    if sentence := resolution.get("sentence"):
+        yield "resolution", f"{str(resolution.get('verdict')).replace('-', ' ')}: {sentence}"
     if (naive := result.json.get("naiveDeficit")) is not None:
         yield "by subtraction", f"{naive:.6g}, what 1 - score in floating point would have given as the deficit"
     for name, value in (result.json.get("figures") or {}).items():
         if isinstance(value, str | int | float):
-            words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
-            yield words, value if isinstance(value, str) else f"{value:.6g}"
+            yield _words(name), value if isinstance(value, str) else f"{value:.6g}"
+        elif isinstance(value, dict) and all(part is None or isinstance(part, int | float) for part in value.values()):
+            parts = (f"{part} {'unknown' if size is None else f'{size:.6g}'}" for part, size in value.items())
+            yield _words(name), ", ".join(parts)
+
+
+def _words(name: str) -> str:
+    """Take a name of the contract apart: conditionNumbers is condition numbers."""
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def has_ties(result: Result) -> bool:

@@ -51,7 +51,7 @@ def check_metadata(roots: Roots, reference: Reference, rows: int) -> None:
     Raises
     ------
     ProblemError
-        As `references.read_metadata`; row-count-mismatch; unsupported-dtype.
+        As `labels.check_metadata`, with row-count-mismatch.
     """
     labels.check_metadata(roots, reference, ROLE, rows, "of x and y")
 

@@ -35,7 +35,7 @@ def check_metadata(roots: Roots, reference: Reference, name: str, rows: int) -> 
     Raises
     ------
     ProblemError
-        As `references.read_metadata`; misaligned-ids; unsupported-dtype.
+        As `labels.check_metadata`, with misaligned-ids.
     """
     labels.check_metadata(roots, reference, _role(name), rows, f"of {name}")
 

@@ -14,7 +14,7 @@ import numpy as np
 import zarr
 from zarr.storage import LocalStore
 
-from workers import limits, metadata, references
+from workers import label_imports, limits, metadata, references
 from workers.durable import sync_folder, sync_tree, try_lock
 from workers.errors import ProblemError
 from workers.references import Reference
@@ -49,7 +49,7 @@ def import_npy(
     Parameters
     ----------
     source : Path
-        A .npy file of an (N, D) array of real numbers.
+        A .npy file of an (N, D) array of real numbers, or of labels: N integers or strings.
     overwrite : bool
         Whether an array of that name may be replaced.
     progress : callable, optional
@@ -58,8 +58,8 @@ def import_npy(
     Raises
     ------
     ProblemError
-        invalid-request if the file cannot be read, or the name is taken or being imported; not-a-matrix,
-        unsupported-dtype, over-limit, non-finite-input; unknown-root, path-outside-root; out-of-space.
+        invalid-request if the file cannot be read, or the name is taken or being imported, or labels are no text;
+        not-a-matrix, unsupported-dtype, over-limit, non-finite-input; unknown-root, path-outside-root; out-of-space.
     """
     target = references.resolve(roots, root, path)
     values = _open(source)
@@ -67,7 +67,8 @@ def import_npy(
         _check_place(Path(roots[root].directory).resolve(), target, f"{root}:{path}")
         with _folder_of(target) as folder, _workplace(folder, target, f"{root}:{path}") as temporary:
             _check_free(target, f"{root}:{path}", overwrite)
-            _write(values, temporary / NEW, source.name, progress or _silent)
+            write = label_imports.write if values.ndim == 1 else _write
+            write(values, temporary / NEW, source.name, progress or _silent)
             sync_tree(temporary / NEW)
             _put(temporary, target)
     except OSError as error:
@@ -80,7 +81,8 @@ def import_npy(
             f"{root}:{path} cannot be written: {error.strerror or type(error).__name__}.",
             "system",
         ) from error
-    return references.describe_matrix(roots, Reference(root, path), "x")
+    _, found = references.read_metadata(roots, Reference(root, path), "", "the array")
+    return references.describe(found, path)
 
 
 def _silent(done: int, total: int) -> None:
@@ -190,6 +192,9 @@ def _header(source: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _check_values(shape: tuple[int, ...], dtype: np.dtype[Any], shown: str) -> None:
+    if label_imports.are_labels(shape, dtype):
+        label_imports.check(shape[0], shown)
+        return
     if len(shape) == 2 and 0 in shape:
         nothing = "rows" if shape[0] == 0 else "columns"
         raise ProblemError(
@@ -198,10 +203,12 @@ def _check_values(shape: tuple[int, ...], dtype: np.dtype[Any], shown: str) -> N
             "request",
         )
     if len(shape) != 2:
+        advice = "Pool or flatten everything but the first axis, e.g. values.reshape(len(values), -1)."
+        if len(shape) == 1:
+            advice = f"1-D arrays are labels, integers or strings (e.g. labels.astype(str)), but its dtype is {dtype}."
         raise ProblemError(
             "not-a-matrix",
-            f"{shown} must hold a 2-D array, rows by features, but its shape is {shape}. Pool or flatten everything "
-            "but the first axis, e.g. values.reshape(len(values), -1).",
+            f"{shown} must hold a 2-D array, rows by features, but its shape is {shape}. {advice}",
             "request",
         )
     if dtype.newbyteorder("=").name not in metadata.REAL:

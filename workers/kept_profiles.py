@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ordsim_core.nulls import profiles
-from workers.durable import try_lock
+from workers.durable import sync_file, sync_folder, try_lock
 from workers.environment import from_environment
 from workers.memos import MemoCache
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from workers.measures.given import Operand
     from workers.measures.protocol import Checkpoint
 
+DIGEST_BYTES = 32
 VERSION = 1
 """Of what a profile says: kept ones of another version are not looked at."""
 FOLDER = "profiles"
@@ -55,6 +56,8 @@ def _kept_or_made(key: str, one: Operand, drawn: Drawn, checkpoint: Checkpoint) 
     folder = from_environment().staging_directory / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     path, lock = folder / f"{key}.npy", folder / f"{key}.lock"
+    if (kept := _read(path)) is not None and kept.design == drawn.design:
+        return kept
     # Not one blocking call: a waiting job can be cancelled too.
     while (file := try_lock(lock)) is None:
         checkpoint()
@@ -73,13 +76,21 @@ def _kept_or_made(key: str, one: Operand, drawn: Drawn, checkpoint: Checkpoint) 
 def _read(path: Path) -> Profile | None:
     """Read a profile; None if there is none, or none that is whole."""
     try:
-        return profiles.from_bytes(np.load(path, allow_pickle=False))
-    except (OSError, ValueError, EOFError):
+        kept = np.load(path, allow_pickle=False)
+        digest, data = kept[:DIGEST_BYTES], kept[DIGEST_BYTES:]
+        if hashlib.sha256(data.tobytes()).digest() != digest.tobytes():
+            return None
+        return profiles.from_bytes(data)
+    except (OSError, ValueError, EOFError, IndexError, TypeError):
         return None
 
 
 def _write(path: Path, made: Profile) -> None:
+    data = profiles.to_bytes(made)
+    digest = np.frombuffer(hashlib.sha256(data.tobytes()).digest(), np.uint8)
     part = path.with_suffix(".part")
     with part.open("wb") as file:
-        np.save(file, profiles.to_bytes(made), allow_pickle=False)
+        np.save(file, np.concatenate((digest, data)), allow_pickle=False)
+        sync_file(file)
     part.replace(path)
+    sync_folder(path.parent)

@@ -43,7 +43,7 @@ class Role:
     pointer : str
         JSON pointer of the reference in the request.
     misfit : str
-        The problem's name when the array has another shape than one label a row.
+        The problem's name when the array has not one label for each row.
     misfit_pointer : str
         Where that problem points.
     """
@@ -73,7 +73,7 @@ def check_metadata(roots: Roots, reference: Reference, role: Role, rows: int, wh
     Raises
     ------
     ProblemError
-        As `references.read_metadata`; the role's `misfit`; unsupported-dtype.
+        As `references.read_metadata`; the role's `misfit`; invalid-request if it is not 1-D; unsupported-dtype.
     """
     _, found = read_metadata(roots, reference, role.pointer, role.name)
     wanted = _check(found, reference, role)
@@ -118,10 +118,10 @@ def _check(found: ArrayMetadata, reference: Reference, role: Role) -> RowRange:
     shown = role.shown(reference)
     if len(found.shape) != 1:
         raise ProblemError(
-            role.misfit,
+            "invalid-request",
             f"Array {shown} must be 1-D, one {role.what} a row, but has shape {found.shape}.",
             "request",
-            role.misfit_pointer,
+            f"{role.pointer}/path",
         )
     if TYPES.fullmatch(found.dtype) is None:
         raise ProblemError(

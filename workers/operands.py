@@ -59,18 +59,30 @@ class SomeRows:
         return np.ascontiguousarray(values[self.rows])
 
 
-def subset(grid: Grid, size: int, seed: int) -> Grid:
+def subset(grid: Grid, size: int, seed: int, *, whole_groups: bool = False) -> Grid:
     """Take `size` rows of every array, the same ones in ascending order; the grid itself if it has no more.
 
-    Which ones depends on the number of rows, `size` and the seed alone.
+    Which ones depends on the number of rows, the groups, `size` and the seed alone. With `whole_groups`, groups are
+    taken as long as they fit, so there may be fewer rows.
     """
     rows = grid.shape.rows
     if size >= rows:
         return grid
-    chosen = np.sort(sampling.permutation(int(sampling.stream_key(seed, _STREAM)), rows)[:size])
+    own = int(sampling.stream_key(seed, _STREAM))
+    if whole_groups and grid.groups is not None:
+        chosen = _of_whole_groups(grid.groups, size, own)
+    else:
+        chosen = np.sort(sampling.permutation(own, rows)[:size])
     return Grid(
         tuple(SomeRows(one, chosen) for one in grid.x),
         tuple(SomeRows(one, chosen) for one in grid.y),
-        replace(grid.shape, rows=size),
-        None if grid.groups is None else grid.groups[chosen],
+        replace(grid.shape, rows=len(chosen)),
+        None if grid.groups is None else np.unique(grid.groups[chosen], return_inverse=True)[1].astype(np.int64),
     )
+
+
+def _of_whole_groups(groups: NDArray[np.int64], size: int, seed: int) -> NDArray[np.int64]:
+    sizes = np.bincount(groups)
+    order = sampling.permutation(seed, len(sizes))
+    taken = order[np.cumsum(sizes[order]) <= size]
+    return np.flatnonzero(np.isin(groups, taken))

@@ -19,7 +19,9 @@ def westfall_young(statistics: NDArray[Any]) -> NDArray[np.float64]:
 
     Step-down maxT (Westfall and Young 1993, algorithm 2.8): the scores in descending order, each against the largest
     null value of itself and all behind it, and no p-value smaller than one before it. The probability of any false
-    rejection is at most the level, however the scores depend on each other.
+    rejection is at most the level where one permutation makes all true nulls come true at once: of one array against
+    others that have nothing to do with it. Among three and more arrays of which none has to do with another, one shared
+    permutation of rows is not enough for that, and the level holds nearly; `holm` holds whatever the case.
 
     Parameters
     ----------

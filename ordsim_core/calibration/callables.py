@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ordsim_core import intervals
+from ordsim_core.calibration import aggregates
 from ordsim_core.calibration.conclusions import Conclusion, check_level, conclude
 from ordsim_core.calibration.drawing import draws_of, run
 from ordsim_core.calibration.layers import LayerConclusion, aggregated, conclude_layers
-from ordsim_core.calibration.values import gather
+from ordsim_core.calibration.stopping import stops_after
+from ordsim_core.calibration.values import gather, reaches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.calibration import schemes
-    from ordsim_core.calibration.drawing import Grid, Permute, Similarity
+    from ordsim_core.calibration.drawing import Draws, Grid, Permute, Similarity
     from ordsim_core.calibration.layers import Aggregate
 
 
@@ -102,6 +106,8 @@ def calibrate(
 
     Raises
     ------
+    TypeError
+        If the similarity, which comes first, is no function, or `permutations` no whole number.
     ValueError
         If an argument is out of bounds, arrays differ in their rows, or `permute` gives no row numbers.
     UndefinedPermutationError
@@ -109,9 +115,10 @@ def calibrate(
     NonFiniteStatisticError
         If the similarity is NaN or infinite, of the observed arrays or of any permutation.
     """
+    _check("calibrate(similarity, x, y)", similarity, permutations, alpha, smax, early_stop, tolerance, confidence)
     x, y = np.asarray(x), np.asarray(y)
-    check_level(alpha, smax)
     draws = draws_of([x], [y], permutations, seed, scheme, groups, permute)
+    _check_seed(draws, permute)
     stop = None if draws.enumerated else early_stop
 
     def concluded(observed: Grid, null: list[Grid]) -> Conclusion:
@@ -174,12 +181,16 @@ def calibrate_layers(
 
     Raises
     ------
-    ValueError, UndefinedPermutationError, NonFiniteStatisticError
+    TypeError, ValueError, UndefinedPermutationError, NonFiniteStatisticError
         As `calibrate` does; also if the aggregate is unknown.
     """
+    call = "calibrate_layers(similarity, xs, ys)"
+    _check(call, similarity, permutations, alpha, smax, early_stop, tolerance, confidence)
     xs, ys = [np.asarray(x) for x in xs], [np.asarray(y) for y in ys]
-    check_level(alpha, smax)
     draws = draws_of(xs, ys, permutations, seed, scheme, groups, permute)
+    _check_seed(draws, permute)
+    if not callable(aggregate):
+        aggregates.aggregate(aggregate, np.zeros((len(xs), len(ys))))
     stop = None if draws.enumerated else early_stop
 
     def arranged(grids: list[Grid]) -> tuple[NDArray[Any], int]:
@@ -216,3 +227,39 @@ def calibrate_layers(
         tolerance=tolerance,
     )
     return LayerCalibration(**vars(found), null=np.array([float(v) for v in totals(null)]), permuted=draws.permuted)
+
+
+# A similarity may take hours, so what would be refused after it is refused before it.
+
+
+def _check(
+    call: str,
+    similarity: Similarity,
+    permutations: int,
+    alpha: float,
+    smax: float | None,
+    early_stop: int | None,
+    tolerance: float | None,
+    confidence: float,
+) -> None:
+    """Raise what `calibrate` says of these arguments, in which `call` shows their order."""
+    if not callable(similarity):
+        raise TypeError(f"the similarity comes first, and is a function: {call}; this one is {_what(similarity)}")
+    if not isinstance(permutations, Integral):
+        raise TypeError(f"permutations must be a whole number, not {permutations!r}")
+    check_level(alpha, smax)
+    intervals.check_confidence(confidence)
+    if early_stop is not None:
+        stops_after(np.empty(0, np.bool_), early_stop)
+    reaches(0.0, [0.0], tolerance)
+
+
+def _check_seed(draws: Draws, permute: Permute | None) -> None:
+    """Draw once from a scheme, which refuses a seed out of bounds; a permutation of the caller is drawn only once."""
+    if permute is None:
+        draws.index(1)
+
+
+def _what(given: object) -> str:
+    shape = getattr(given, "shape", None)
+    return f"of type {type(given).__name__}" if shape is None else f"an array of shape {shape}"

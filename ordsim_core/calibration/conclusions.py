@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 QUANTILES = ("0.01", "0.05", "0.25", "0.5", "0.75", "0.95", "0.99")
 """Of the null, that a conclusion gives."""
 
+MAXIMUM_ROUNDING = 1e-9
+"""By so much a statistic may exceed its maximum, for it is rounded."""
+
 _SMALLEST = math.nextafter(0.0, 1.0)
 
 
@@ -86,7 +89,7 @@ class Conclusion:
     @property
     def above_maximum(self) -> bool:
         """Whether the observed statistic exceeds `smax`, which is too small then."""
-        return self.smax is not None and self.observed > self.smax
+        return self.smax is not None and self.observed > self.smax + MAXIMUM_ROUNDING * max(1.0, abs(self.smax))
 
 
 def conclude(

@@ -10,7 +10,7 @@ from ordsim_core.conformance.findings import Finding, Verdict, judged
 from ordsim_core.conformance.promises import Promise
 
 if TYPE_CHECKING:
-    from ordsim_core.conformance.settings import Setting
+    from ordsim_core.conformance.settings import Pair, Setting
     from ordsim_core.conformance.subjects import Answer
 
 SINGLE_TOLERANCE = 1e3 * 2.0**-24
@@ -44,14 +44,23 @@ def no_variance(setting: Setting) -> Finding:
     flat = [np.repeat(side[:1], len(side), axis=0) for side in (pair.x, pair.y)]
     for name, x, y in (("x", flat[0], pair.y), ("y", pair.x, flat[1]), ("both", flat[0], flat[1])):
         answer = setting.subject(x, y)
-        if answer.error is None and not np.isnan(answer.value):
+        if answer.number:
             answers.append((name, answer))
     if not answers:
         verdict = Verdict.PASS if Promise.NO_VARIANCE in setting.promises else Verdict.INFO
         return Finding("no variance", verdict, None, "an error, or NaN")
     name, answer = answers[0]
     verdict = Verdict.FAIL if Promise.NO_VARIANCE in setting.promises else Verdict.INFO
-    return Finding("no variance", verdict, answer.value, f"all rows of {name} equal: it {answer}")
+    said = f"all rows of {name} equal: {answer.value:.3g}, {_why_a_number(setting, pair, name)}"
+    return Finding("no variance", verdict, answer.value, said)
+
+
+def _why_a_number(setting: Setting, pair: Pair, name: str) -> str:
+    """Say where a score without variance comes from: rows of zeros, which are centred without rounding, tell."""
+    x, y = (np.zeros_like(side) if name in (of, "both") else side for of, side in (("x", pair.x), ("y", pair.y)))
+    if setting.subject(x, y).number:
+        return "though there is nothing to compare"
+    return "rounding noise over rounding noise"
 
 
 def few_rows(setting: Setting, rows: int) -> Finding:
@@ -97,9 +106,11 @@ def not_finite(setting: Setting) -> Finding:
             sides = {"x": pair.x.copy(), "y": pair.y.copy()}
             sides[name][3, 1] = value
             answer = setting.subject(sides["x"], sides["y"])
-            if answer.error is None:
+            if answer.number:
                 silent.append(f"with {value} in {name} it {answer}")
-    said = silent[0] + f" ({len(silent)} of 4 cases)" if silent else "an error in each of 4 cases"
+    said = silent[0] + f" ({len(silent)} of 4 cases)" if silent else "an error, or NaN, in each of 4 cases"
+    if Promise.NOT_FINITE not in setting.promises:
+        return Finding("not finite", Verdict.INFO, None, said)
     return judged("not finite", not silent, None, said)
 
 

@@ -16,6 +16,9 @@ class Verdict(StrEnum):
 
     PASS = "pass"
     FAIL = "fail"
+    ROUNDING = "rounding"
+    """Off by no more than rounding explains: shown and counted, and no failure."""
+
     INFO = "info"
     """A fact that nothing was promised about."""
 
@@ -75,7 +78,12 @@ class Report:
     @property
     def failed(self) -> tuple[Finding, ...]:
         """The findings that break a promise."""
-        return tuple(finding for finding in self.findings if finding.verdict is Verdict.FAIL)
+        return self._of(Verdict.FAIL)
+
+    @property
+    def rounded(self) -> tuple[Finding, ...]:
+        """The findings that are off by rounding alone."""
+        return self._of(Verdict.ROUNDING)
 
     def find(self, check: str) -> Finding:
         """Return the finding of a check.
@@ -89,3 +97,6 @@ class Report:
             if finding.check == check:
                 return finding
         raise KeyError(check)
+
+    def _of(self, verdict: Verdict) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.verdict is verdict)

@@ -8,10 +8,13 @@ import numpy as np
 
 from ordsim_core.conformance.findings import Finding, Verdict, judged
 from ordsim_core.conformance.kinds import Kind
-from ordsim_core.conformance.settings import SEEDS, Setting
+from ordsim_core.conformance.promises import Promise
+from ordsim_core.conformance.settings import EXACT_TOLERANCE, SEEDS, Setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_AS_ROUNDING = f"no more than {EXACT_TOLERANCE} units of rounding"
 
 
 def widths(setting: Setting) -> Finding:
@@ -51,8 +54,14 @@ def _no_deficit(check: str, short: list[float], setting: Setting) -> Finding:
     wrong = sum(value != 0 for value in short)
     if not wrong:
         return judged(check, True, 0.0, f"exactly no deficit in {len(short)} calls")
-    cause = "as small as rounding" if abs(worst) <= setting.tolerance else "more than rounding"
-    return judged(check, False, worst, f"a deficit in {wrong} of {len(short)} calls, {cause}")
+    small = abs(worst) <= setting.exact_tolerance
+    cause = _AS_ROUNDING if small else "more than rounding"
+    return Finding(check, _off(setting, small), worst, f"a deficit in {wrong} of {len(short)} calls, {cause}")
+
+
+def _off(setting: Setting, small: bool) -> Verdict:
+    """Judge a value that is not quite what it should be."""
+    return Verdict.ROUNDING if small and Promise.EXACT_IDENTITY not in setting.promises else Verdict.FAIL
 
 
 def limits(setting: Setting) -> Finding:
@@ -65,8 +74,12 @@ def limits(setting: Setting) -> Finding:
         short += [subject.deficit(pair.x, pair.y), subject.deficit(pair.x, pair.x), subject.deficit(pair.x, near)]
     limit = "at most 1" if subject.kind is Kind.SIMILARITY else "at least 0"
     beyond = sum(value < 0 for value in short)
-    said = f"{beyond} of {len(short)} values are beyond" if beyond else f"all {len(short)} values"
-    return judged("limits", beyond == 0, min(short), f"{limit}: {said}")
+    worst = min(short)
+    if not beyond:
+        return judged("limits", True, worst, f"{limit}: all {len(short)} values")
+    small = -worst <= setting.exact_tolerance
+    said = f"{limit}: {beyond} of {len(short)} values are beyond" + (f", {_AS_ROUNDING}" if small else "")
+    return Finding("limits", _off(setting, small), worst, said)
 
 
 def repeated_calls(setting: Setting) -> Finding:

@@ -66,19 +66,19 @@ def shift(setting: Setting) -> Finding:
 
 def small_values(setting: Setting) -> Finding:
     """Make both arrays ever smaller: a constant that is added somewhere, say to a denominator, shows in the end."""
-    pair, check = setting.pair(14), "small values"
+    pair, check, worst = setting.pair(14), "small values", 0.0
     for factor in SMALL_FACTORS:
         for name, other in (("x and y", pair.y), ("x and itself", pair.x)):
             before = setting.subject.value(pair.x, other)
             after = setting.subject(pair.x * factor, other * factor)
-            moved = abs(after.value - before) if after.finite else None
-            if moved is None or moved > setting.tolerance * max(1.0, abs(before)):
+            moved = abs(after.value - before) / max(1.0, abs(before)) if after.finite else None
+            if moved is None or moved > setting.tolerance:
                 said = f"the value of {name} changed" if after.finite else f"of {name} it {after}"
                 detail = f"times {factor:g}, {said}: is a constant added, say to a denominator?"
-                return Finding(check, _verdict(setting, Promise.SCALE, kept=False), moved, detail)
-    return Finding(
-        check, _verdict(setting, Promise.SCALE, kept=True), 0.0, f"times {SMALL_FACTORS[-1]:g}, the value stays"
-    )
+                return Finding(check, _verdict(setting, Promise.SCALE, moved), moved, detail)
+            worst = max(worst, moved)
+    said = f"down to times {SMALL_FACTORS[-1]:g}, {_stays(worst)}"
+    return Finding(check, _verdict(setting, Promise.SCALE, worst), worst, said)
 
 
 def independence(setting: Setting) -> Finding:
@@ -99,10 +99,17 @@ def independence(setting: Setting) -> Finding:
     return Finding("independent arrays", Verdict.PASS if good else Verdict.FAIL, mean, said)
 
 
-def _verdict(setting: Setting, promise: Promise, kept: bool) -> Verdict:
+def _verdict(setting: Setting, promise: Promise, moved: float | None) -> Verdict:
+    """Judge how far a value moved that was promised to stay; None if there was no value any more."""
     if promise not in setting.promises:
         return Verdict.INFO
-    return Verdict.PASS if kept else Verdict.FAIL
+    if moved is None or moved > setting.tolerance:
+        return Verdict.FAIL
+    return Verdict.ROUNDING if moved else Verdict.PASS
+
+
+def _stays(moved: float) -> str:
+    return "the value stays" + (", to rounding" if moved else "")
 
 
 def _unchanged(setting: Setting, check: str, promise: Promise, changes: list[Callable[[Pair], Pair]]) -> Finding:
@@ -115,6 +122,5 @@ def _unchanged(setting: Setting, check: str, promise: Promise, changes: list[Cal
             changed = change(pair)
             after = setting.subject.value(changed.x, changed.y)
             worst = max(worst, abs(after - before) / max(1.0, abs(before)))
-    kept = worst <= setting.tolerance
-    said = "the value stays" + (", to rounding" if worst else "") if kept else f"the value changes by {worst:.2g}"
-    return Finding(check, _verdict(setting, promise, kept), worst, said)
+    said = _stays(worst) if worst <= setting.tolerance else f"the value changes by {worst:.2g}"
+    return Finding(check, _verdict(setting, promise, worst), worst, said)

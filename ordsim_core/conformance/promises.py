@@ -26,6 +26,12 @@ class Promise(StrEnum):
     NO_VARIANCE = "no-variance"
     """An array whose rows are all equal has no score: an error, or NaN."""
 
+    NOT_FINITE = "not-finite"
+    """An array that holds NaN or infinity has no score: an error, or NaN."""
+
+    EXACT_IDENTITY = "exact-identity"
+    """Equal arrays score exactly 1, or are exactly 0 apart, and nothing is beyond that, not even by rounding."""
+
     ZERO_IF_INDEPENDENT = "zero-if-independent"
     """Independent arrays score 0 on average, however few rows they have."""
 
@@ -37,5 +43,6 @@ DEFAULT = (
     Promise.SCALE,
     Promise.SHIFT,
     Promise.NO_VARIANCE,
+    Promise.NOT_FINITE,
 )
 """What is expected of a measure of how similar two representations are, such as CKA."""

@@ -24,7 +24,10 @@ WIDTHS = ((7, 5), (6, 6))
 
 SEEDS = range(15)
 TOLERANCE = 1e3
-"""In units of roundoff: how far rounding may move a value that should not change."""
+"""In units of roundoff: how far rounding may move a value when the arrays change."""
+
+EXACT_TOLERANCE = 16
+"""In units of roundoff: how far a value may be off that has a limit, 1 or 0, and no change of arrays to excuse it."""
 
 _PROBES = range(100, 106)
 
@@ -59,7 +62,16 @@ class Setting:
     @property
     def tolerance(self) -> float:
         """How far rounding may move a value of about 1."""
-        return TOLERANCE * (2.0**-24 if self.single else 2.0**-53)
+        return TOLERANCE * self._roundoff
+
+    @property
+    def exact_tolerance(self) -> float:
+        """How far rounding may put the value of equal arrays from where it should be."""
+        return EXACT_TOLERANCE * self._roundoff
+
+    @property
+    def _roundoff(self) -> float:
+        return 2.0**-24 if self.single else 2.0**-53
 
     def pair(self, seed: int, rows: int = ROWS) -> Pair:
         """Draw two arrays that are related, but far from equal."""

@@ -36,6 +36,11 @@ class Answer:
         """Whether there is a number."""
         return self.error is None and bool(np.isfinite(self.value))
 
+    @property
+    def number(self) -> bool:
+        """Whether there is a number or an infinity: an answer that is taken for a score, unlike NaN or an error."""
+        return self.error is None and not np.isnan(self.value)
+
     def __str__(self) -> str:
         if self.error is None:
             return f"returned {self.value!r}"

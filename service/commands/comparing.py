@@ -34,6 +34,8 @@ def compare(
     confidence: options.Confidence = None,
     seed: options.Seed = None,
     rows: options.Rows = None,
+    x_rows: options.XRows = None,
+    y_rows: options.YRows = None,
     missing_chunks: options.MissingChunks = None,
     label: options.Label = None,
     plan: Annotated[
@@ -55,7 +57,8 @@ def compare(
     """Compare two arrays and print a report.
 
     With --url (or ORDSIM_URL), X and Y are root:path, arrays of that service. Without, a private service is
-    started for the call, and X and Y may be local .npy files or .zarr directories; --root and --workers are for it.
+    started for the call, and X, Y and the labels of --groups may be local .npy files or .zarr directories; --root and
+    --workers are for it.
 
     What is measured by default: exact TSI, over every triplet of rows, and sampled QSI, over as many quadruplets as
     make it wrong by more than 0.001 with a probability of 1% at most.
@@ -64,16 +67,16 @@ def compare(
         measure,
         rows,
         precision=precision,
-        groups=options.labels(groups),
         calibration=options.calibration(calibrate),
         confidence=confidence,
         seed=seed,
         missing_chunks=missing_chunks,
         label=label,
     )
-    extra = {} if distance is None else {"distance": distance}
+    sides = options.sides(distance, rows, x_rows, y_rows)
+    texts = {"x": x, "y": y} | ({} if groups is None else {"groups": groups})
     if url is not None:
-        request |= {name: options.array(text) | extra for name, text in (("x", x), ("y", y))}
+        request |= {name: options.array(text) | sides.get(name, {}) for name, text in texts.items()}
         with problems_as_json(as_json), options.connect(url) as client:
             _at_service(client, request, plan, as_json)
         return
@@ -92,7 +95,7 @@ def compare(
         problems_as_json(as_json),
         tempfile.TemporaryDirectory(prefix="ordsim-", ignore_cleanup_errors=True) as scratch,
     ):
-        _locally({"x": x, "y": y}, request, extra, Path(scratch), options.roots(root), workers, show)
+        _locally(texts, request, sides, Path(scratch), options.roots(root), workers, show)
 
 
 def _at_service(client: Client, request: dict[str, Any], plan: bool, as_json: bool) -> None:
@@ -107,7 +110,7 @@ def _at_service(client: Client, request: dict[str, Any], plan: bool, as_json: bo
 def _locally(
     texts: dict[str, str],
     request: dict[str, Any],
-    extra: dict[str, str],
+    sides: dict[str, dict[str, Any]],
     directory: Path,
     known: dict[str, Path],
     workers: int | None,
@@ -119,7 +122,7 @@ def _locally(
         sources = {name: locate(text, name, known, directory / "imported") for name, text in texts.items()}
     except ValueError as error:
         raise CommandError(str(error)) from None
-    request = request | {name: source.reference | extra for name, source in sources.items()}
+    request = request | {name: source.reference | sides.get(name, {}) for name, source in sources.items()}
     checking.require_valid(request)
     with _termination_as_exit():
         _on_private_service(directory, known, sources, workers, lambda client: show(client, request))
@@ -151,9 +154,9 @@ def _on_private_service(
     try:
         with PrivateService(directory / "state", {**known, **made}, workers) as service:
             # While the service starts.
-            for source in sources.values():
+            for name, source in sources.items():
                 if source.npy is not None:
-                    _import(source, made, console)
+                    _import(source, name, made, console)
             with console.status("waiting until it is ready") if console.is_terminal else _nothing():
                 client = service.connect()
             with client:
@@ -166,11 +169,17 @@ def _on_private_service(
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _import(source: Source, roots: dict[str, Path], console: Console) -> None:
+def _import(source: Source, name: str, roots: dict[str, Path], console: Console) -> None:
+    """Import a file, and refuse a matrix for labels, or labels for a matrix, by the name that the person knows."""
     from service.importing import import_with_progress  # noqa: PLC0415 - brings zarr, for .npy files only
 
     assert source.npy is not None
-    import_with_progress(source.npy, roots, source.reference["root"], source.reference["path"], console)
+    array = import_with_progress(source.npy, roots, source.reference["root"], source.reference["path"], console)
+    wanted = (1, "a label for each row") if name == "groups" else (2, "rows by features")
+    if len(array.shape) != wanted[0]:
+        raise CommandError(
+            f"{source.npy.name}: {name} must be {wanted[0]}-D, {wanted[1]}, but its shape is {array.shape}"
+        )
 
 
 @contextmanager

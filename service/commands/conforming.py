@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CHECK_FAILED = 1
 WIDEST = 110
-STYLES = {"pass": "green", "fail": "bold red", "info": "dim"}
+STYLES = {"pass": "green", "fail": "bold red", "rounding": "yellow", "info": "dim"}
 TO_STANDARD_OUTPUT = "-"
 
 
@@ -65,8 +65,14 @@ def conform(
 ) -> None:
     """Examine a similarity function: equal arrays, limits, near-identity, invariances, degenerate arrays.
 
-    It is held to the promises symmetry, row-permutation, rotation, scale, shift, and no-variance (an error or NaN for
-    an array whose rows are all equal), and a debiased one, with --also, to zero-if-independent.
+    It is held to the promises symmetry, row-permutation, rotation, scale, shift, no-variance (an error or NaN for an
+    array whose rows are all equal), and not-finite (an error or NaN for one that holds NaN or infinity). With --also:
+    exact-identity (equal arrays have exactly 1, or 0 as a distance, and nothing is beyond) and, of a debiased one,
+    zero-if-independent.
+
+    A value that is off by no more than rounding is called "rounding" and is no failure: up to 16 units of rounding
+    (2^-53, or 2^-24 of float32) for equal arrays and limits, unless exact-identity is promised, and up to 1000 where
+    the arrays were changed.
 
     Ends with code 1 if a check fails.
     """
@@ -155,13 +161,10 @@ def print_table(report: "Report") -> None:
             finding.check, Text(finding.verdict, style=STYLES[finding.verdict]), _figure(finding), finding.detail
         )
     console.print(table, width=min(console.width, WIDEST))
-    checks = len(report.findings)
-    failed = len(report.failed)
-    console.print(
-        Text(f"{failed} of {checks} checks failed.", style=STYLES["fail"])
-        if failed
-        else Text(f"None of {checks} checks failed.", style=STYLES["pass"])
-    )
+    failed, rounded = len(report.failed), len(report.rounded)
+    said = f"{failed or 'None'} of {len(report.findings)} checks failed"
+    said += f"; {rounded} {'is' if rounded == 1 else 'are'} off by rounding alone." if rounded else "."
+    console.print(Text(said, style=STYLES["fail" if failed else "pass"]))
 
 
 def _figure(finding: "Finding") -> str:
@@ -177,6 +180,7 @@ def document(report: "Report") -> dict[str, Any]:
         "precision": report.precision,
         "promises": list(report.promises),
         "failed": len(report.failed),
+        "rounding": len(report.rounded),
         "findings": [_plain(finding) for finding in report.findings],
         "versions": {"ordsim": version("ordsim"), "numpy": version("numpy"), "python": platform.python_version()},
     }

@@ -18,7 +18,7 @@ def import_file(
     root: options.Root = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an array that is there.")] = False,
 ) -> None:
-    """Import a .npy file below a root, as a zarr array.
+    """Import a .npy file below a root, as a zarr array: a matrix, or labels of rows (1-D, integers or strings).
 
     The directory of the root is given by --root or ORDSIM_ROOTS; a service that offers the same root sees the array
     at once.

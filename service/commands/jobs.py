@@ -26,6 +26,8 @@ def submit(
     confidence: options.Confidence = None,
     seed: options.Seed = None,
     rows: options.Rows = None,
+    x_rows: options.XRows = None,
+    y_rows: options.YRows = None,
     missing_chunks: options.MissingChunks = None,
     label: options.Label = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job is final.")] = False,
@@ -43,9 +45,9 @@ def submit(
         missing_chunks=missing_chunks,
         label=label,
     )
-    extra = {} if distance is None else {"distance": distance}
+    sides = options.sides(distance, rows, x_rows, y_rows)
     for name, text in (("x", x), ("y", y)):
-        request[name] = options.array(text) | extra
+        request[name] = options.array(text) | sides[name]
     with options.connect(url) as client:
         status = client.submit(**request)
         print(status["jobID"], flush=True)

@@ -55,7 +55,10 @@ Precision = Annotated[
 Groups = Annotated[
     str | None,
     typer.Option(
-        "--groups", metavar="ROOT:PATH", help="Array of labels that say which rows belong together, one for each row."
+        "--groups",
+        metavar="LABELS",
+        help="Array of labels, integers or strings, that say which rows belong together, one for each row: root:path, "
+        "or a local file where X and Y may be local files.",
     ),
 ]
 WorkerMemory = Annotated[
@@ -78,6 +81,12 @@ Confidence = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of whatever is drawn. [default: 0]")]
 Rows = Annotated[
     str | None, typer.Option("--rows", metavar="START:STOP", help="Compare these rows only, STOP excluded.")
+]
+XRows = Annotated[
+    str | None, typer.Option("--x-rows", metavar="START:STOP", help="Rows of X alone; not together with --rows.")
+]
+YRows = Annotated[
+    str | None, typer.Option("--y-rows", metavar="START:STOP", help="Rows of Y alone; not together with --rows.")
 ]
 MissingChunks = Annotated[
     str | None,
@@ -164,7 +173,7 @@ def value(text: str) -> Any:
     return int(number) if "." not in text and number.is_integer() else number
 
 
-def row_range(text: str) -> dict[str, int]:
+def row_range(text: str, option: str = "--rows") -> dict[str, int]:
     """Read START:STOP; an empty START is 0."""
     start, colon, stop = text.partition(":")
     try:
@@ -172,7 +181,21 @@ def row_range(text: str) -> dict[str, int]:
             raise ValueError(text)
         return {"start": int(start or 0), "stop": int(stop)}
     except ValueError:
-        raise typer.BadParameter(f"{text!r}: write START:STOP, e.g. 0:1000", param_hint="--rows") from None
+        raise typer.BadParameter(f"{text!r}: write START:STOP, e.g. 0:1000", param_hint=option) from None
+
+
+def sides(distance: str | None, rows: str | None, x_rows: str | None, y_rows: str | None) -> dict[str, dict[str, Any]]:
+    """What belongs into the references of x and y beside their names: the distance of both, rows of each."""
+    own = {name: text for name, text in (("x", x_rows), ("y", y_rows)) if text is not None}
+    if own and rows is not None:
+        raise typer.BadParameter(
+            "these rows of both arrays do not go together with rows of one: write --x-rows and --y-rows instead",
+            param_hint="--rows",
+        )
+    read: dict[str, dict[str, Any]] = {name: {} if distance is None else {"distance": distance} for name in ("x", "y")}
+    for name, text in own.items():
+        read[name]["rows"] = row_range(text, f"--{name}-rows")
+    return read
 
 
 def named(texts: Sequence[str]) -> dict[str, Path]:

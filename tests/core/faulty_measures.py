@@ -38,6 +38,13 @@ def cka(x: Matrix, y: Matrix) -> float:
     return _cosine(one @ one.T, other @ other.T)
 
 
+def cka_of_textbooks(x: Matrix, y: Matrix) -> float:
+    """Linear CKA by Frobenius norms, as one writes it down: off by roundings, and looks at nothing."""
+    one, other = (side - side.mean(axis=0) for side in (x, y))
+    norms = np.linalg.norm(one.T @ one) * np.linalg.norm(other.T @ other)
+    return float(np.linalg.norm(one.T @ other) ** 2 / norms)
+
+
 def cka_deficit(x: Matrix, y: Matrix) -> float:
     """The deficit of linear CKA by half the squared distance of the normalised Gram matrices: it resolves."""
     grams = [centred @ centred.T for centred in (_centred(side) for side in _checked(x, y))]
@@ -98,6 +105,13 @@ def cka_with_tiny_epsilon(x: Matrix, y: Matrix) -> float:
     one, other = (_centred(side) for side in _checked(x, y))
     k, el = one @ one.T, other @ other.T
     return float(np.sum(k * el) / (np.sqrt(np.sum(k * k) * np.sum(el * el)) + 1e-16))
+
+
+def cka_of_textbooks_with_epsilon(x: Matrix, y: Matrix) -> float:
+    """The same constant for all sizes of values, in a CKA by Frobenius norms."""
+    one, other = (_centred(side) for side in _checked(x, y))
+    norms = np.linalg.norm(one.T @ one) * np.linalg.norm(other.T @ other)
+    return float(np.linalg.norm(one.T @ other) ** 2 / (norms + 1e-8))
 
 
 def cka_uncentred(x: Matrix, y: Matrix) -> float:

@@ -326,7 +326,7 @@ def test_wrong_arguments_are_named() -> None:
     for wrong in (np.arange(11), np.arange(12) + 1, np.arange(12) - 1, np.arange(12) / 1, None):
         with pytest.raises(ValueError, match=r"permute\(1\) must give 12 row numbers from 0 to 11"):
             calibrate(linear_cka, x, y, permute=lambda _number, given=wrong: given)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="a statistic must be a real number, not 'high'"):
         calibrate(lambda _x, _y: "high", x, y)
     with pytest.raises(ValueError, match="at least one array on each side"):
         calibrate_layers(linear_cka, [x], [])
@@ -338,3 +338,42 @@ def test_wrong_arguments_are_named() -> None:
         conclude_layers(np.zeros((2, 2)), np.zeros((5, 2, 2)), denominator=3)
     with pytest.raises(ValueError, match="at least one layer on each side"):
         conclude_layers(np.zeros((2, 0)), np.zeros((5, 2, 0)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ({"alpha": 2.0}, ValueError, "alpha"),
+        ({"smax": math.nan}, ValueError, "smax"),
+        ({"permutations": 0}, ValueError, "at least 1 permutation, not 0"),
+        ({"permutations": 9.5}, TypeError, "permutations must be a whole number, not 9.5"),
+        ({"scheme": "columns"}, ValueError, "the scheme must be one of"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"early_stop": 0}, ValueError, "at least 1 exceedance"),
+        ({"tolerance": -1.0}, ValueError, "tolerance"),
+        ({"confidence": 1.0}, ValueError, "confidence"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_the_first_call(
+    wrong: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    def never(_x: np.ndarray, _y: np.ndarray) -> float:
+        raise AssertionError("called")
+
+    x, y = pair()
+    with pytest.raises(error, match=said):
+        calibrate(never, x, y, **wrong)
+    with pytest.raises(error, match=said):
+        calibrate_layers(never, [x], [y], **wrong)
+    with pytest.raises(ValueError, match="or a function, not 'best'"):
+        calibrate_layers(never, [x], [y], aggregate="best")  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match="called"):
+        calibrate(never, x, y)
+
+
+def test_the_similarity_comes_first() -> None:
+    x, y = pair()
+    with pytest.raises(TypeError, match=r"comes first.*: calibrate\(similarity, x, y\).*an array of shape \(12, 3\)"):
+        calibrate(x, y, linear_cka)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"comes first.*: calibrate_layers\(similarity, xs, ys\).*of type list"):
+        calibrate_layers([x], [y], linear_cka)  # type: ignore[arg-type]

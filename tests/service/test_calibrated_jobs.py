@@ -14,6 +14,8 @@ from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare, select
 from ordsim_core.triplets import exact_block, units_range
 from service import findings, grid_findings
+from service.grid_answers import GridResults
+from service.grid_report import print_grid
 from tests.service.conftest import EXACT, check_problem, compare, finish, request
 
 if TYPE_CHECKING:
@@ -190,6 +192,7 @@ def test_a_matrix_has_the_scores_of_single_comparisons(client: httpx2.Client) ->
     assert sorted(found["order"]) == [0, 1, 2]
     assert found["pValues"][0][1] == 1 / 40
     assert found["adjusted"][0][1] >= found["pValues"][0][1]
+    assert found["holm"][0][1] >= found["pValues"][0][1]
     assert found["pValues"][1][1] is None
 
 
@@ -226,6 +229,60 @@ def test_requests_that_are_refused(client: httpx2.Client, body: dict[str, Any], 
     problem = check_problem(client.post("/v1/jobs", json=body), 422, "invalid-request")
     assert [error["pointer"] for error in problem["errors"]] == [pointer]
     assert words in problem["errors"][0]["detail"]
+
+
+def test_layers_are_checked_by_their_identifiers(client: httpx2.Client) -> None:
+    same = {"x": ref("ids/a"), "y": ref("ids/a")}
+    few = {**UNITS, "targets": 3}
+    found = compare(client, layers(["x", "float"], ["y"], measure=few, ids=same))
+    assert "no-row-ids" not in [warning["code"] for warning in found["warnings"]]
+    status = finish(client, layers(["x"], ["y"], measure=few, ids={"x": ref("ids/a"), "y": ref("ids/b")}))
+    assert status["exception"]["type"] == "/problems/misaligned-ids"
+
+
+def test_layers_need_what_their_measure_needs(client: httpx2.Client) -> None:
+    for measure in (UNITS | {"targets": 8}, {"measure": "mutual_knn", "k": 8}):
+        refused = client.post("/v1/jobs", json=layers(["x"], ["y"], measure=measure))
+        assert check_problem(refused, 422, "too-few-rows")["errors"][0]["pointer"] == "/measure"
+    for measure in (
+        {"measure": "tsi", "method": "units", "width": 0.1},
+        {"measure": "tsi", "method": "exact", "per_anchor": True},
+        {"measure": "tsi", "method": "anchors", "anchors": 4},
+    ):
+        check_problem(client.post("/v1/jobs", json=layers(["x"], ["y"], measure=measure)), 422, "invalid-request")
+
+
+def test_layers_that_are_undefined_have_a_reason(client: httpx2.Client) -> None:
+    body = layers(["x"], ["twins"], measure={"measure": "cka"}, rows={"start": 4, "stop": 8})
+    document = compare(client, body)
+    grid_findings.LayersResults.model_validate(document)
+    assert document["matrix"] is None
+    assert "all rows are equal" in document["reason"]
+    found = GridResults(document)
+    assert np.isnan(found.scores).all()
+    stream = io.StringIO()
+    print_grid(found, stream)
+    assert "all rows are equal" in stream.getvalue()
+
+
+def test_reports_of_grids_show_what_was_found(client: httpx2.Client) -> None:
+    wanted = {"permutations": DRAWS}
+    difference = {"x": 0, "reference": 1}
+    body = matrix(["large", "larger", "large"], rows=ROWS, calibration=wanted, differences=difference)
+    for results, words in (
+        (body, ("score(0, 2) - score(0, 1) =", "p-values, adjusted", "intervals, 0.99", "of the largest score")),
+        (layers(["large"], ["larger", "x"][:1], rows=ROWS, calibration=wanted), ("not corrected", "aggregate")),
+    ):
+        stream = io.StringIO()
+        print_grid(GridResults(compare(client, results)), stream)
+        for expected in words:
+            assert expected in stream.getvalue(), stream.getvalue()
+
+
+def test_too_many_statistics_are_refused(client: httpx2.Client) -> None:
+    many = layers(["x"] * 128, ["y"] * 128, measure={**UNITS, "targets": 3}, calibration={"permutations": 5000})
+    problem = check_problem(client.post("/v1/jobs", json=many), 422, "over-limit")
+    assert problem["errors"][0]["pointer"] == "/calibration/permutations"
 
 
 def test_arrays_are_named_by_their_place(client: httpx2.Client) -> None:

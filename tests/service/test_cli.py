@@ -31,6 +31,8 @@ from service.commands.outcome import CommandError, problem, run
 from service.commands.watching import require_success
 from service.local import locate
 from service.private import PrivateService, PrivateServiceError
+from workers import groups
+from workers.references import Reference, Root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,6 +123,9 @@ def test_version_and_help(ordsim: Callable[..., Outcome]) -> None:
         (["submit", "a:b", "b:c", "--measure", "tsi:"], ["NAME:METHOD"]),
         (["submit", "a:b", "b:c", "--measure", "tsi:sampled,samples"], ["OPTION=VALUE"]),
         (["submit", "a:b", "b:c", "--rows", "5"], ["START:STOP"]),
+        (["submit", "a:b", "b:c", "--rows", "0:5", "--x-rows", "0:5"], ["--rows", "--x-rows and --y-rows instead"]),
+        (["compare", "a:b", "b:c", "--rows", "0:5", "--y-rows", "0:5"], ["--rows", "--x-rows and --y-rows instead"]),
+        (["submit", "a:b", "b:c", "--y-rows", "5"], ["--y-rows", "START:STOP"]),
         (["compare", "missing.npy", "b.npy"], ["missing.npy", "no such file"]),
         (["compare", "lab:a", "lab:b"], ["lab:a", "no such file", "--url http://127.0.0.1:8000", "--root lab=DIR"]),
         (["compare", "a:b", "c:d", "--root", "a"], ["NAME=DIR"]),
@@ -326,6 +331,19 @@ def test_compare_passes_precision_and_groups_on(ordsim: Callable[..., Outcome], 
     assert "They fall into 3 groups." in grouped.stdout, grouped.stderr
 
 
+def test_rows_of_one_array_go_into_its_reference(ordsim: Callable[..., Outcome], url: str) -> None:
+    rows = ("-m", "tsi:exact", "--x-rows", "1:5", "--y-rows", ":4", "--distance", "cosine")
+    done = ordsim("compare", "lab:x", "lab:y", "--url", url, "--json", *rows)
+    assert done.returncode == 0, done.stderr
+    job = ordsim("submit", "lab:x", "lab:seven", *rows, "--label", "own rows", ORDSIM_URL=url).stdout.strip()
+    for name, y in ((json.loads(done.stdout)["jobID"], "y"), (job, "seven")):
+        listed = json.loads(ordsim("list", "--limit", "200", "--json", ORDSIM_URL=url).stdout)["jobs"]
+        (asked,) = (status["request"] for status in listed if status["jobID"] == name)
+        assert asked["x"] == {"root": "lab", "path": "x", "distance": "cosine", "rows": {"start": 1, "stop": 5}}
+        assert asked["y"] == {"root": "lab", "path": y, "distance": "cosine", "rows": {"start": 0, "stop": 4}}
+        assert "rows" not in asked
+
+
 def test_submit_watch_results_list_cancel(ordsim: Callable[..., Outcome], url: str) -> None:
     submitted = ordsim("submit", "lab:x", "lab:y", "-m", "tsi:exact", ORDSIM_URL=url)
     assert (submitted.returncode, submitted.stderr) == (0, "")
@@ -450,6 +468,8 @@ def test_import(ordsim: Callable[..., Outcome], tmp_path: Path) -> None:
     check_error(ordsim("import", file, "lab:a", "--root", f"lab={root / 'typo'}"), 2, "not a directory")
     assert not (root / "typo").exists()
     check_error(ordsim("import", file, "lab:../a", **variables), 2, "path-outside-root")
+    labels = save(tmp_path / "labels.npy", np.array(["cat", "cat", "dog"]))
+    assert ordsim("import", labels, "lab:labels", **variables).stdout == "lab:labels: 3 bytes24\n"
     bad = save(tmp_path / "bad.npy", np.array([[1.0, np.nan]]))
     check_error(ordsim("import", bad, "lab:bad", **variables), 2, "non-finite")
 
@@ -567,6 +587,57 @@ def test_a_private_service_plans_too(
     assert (request["precision"], request["x"]["root"]) == ("float32", "local-x")
 
 
+def save_labels(tmp_path: Path, kind: str) -> Path:
+    """Labels of 40 rows in 4 groups, as a file or as a zarr array."""
+    labels = np.repeat(["cat", "dog", "größe", ""], 10)
+    if kind == "npy":
+        return save(tmp_path / "labels.npy", labels)
+    array = zarr.create_array(tmp_path / "labels.zarr", shape=(40,), dtype="S7", zarr_format=2)
+    array[...] = np.char.encode(labels, "utf-8")
+    return tmp_path / "labels.zarr"
+
+
+@pytest.mark.parametrize("kind", ["npy", "zarr"])
+def test_labels_may_be_local_too(
+    ordsim: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    asked: list[tuple[dict[str, Any], list[str]]] = []
+
+    class Reading(Answering):
+        def submit(self, **request: Any) -> dict[str, Any]:
+            roots = {name: Root(name, str(directory)) for name, directory in known.items()}
+            found = groups.read(roots, Reference(**request["groups"]), "fill")
+            asked.append((request, [str(found.count), request["x"]["root"]]))
+            return super().submit()
+
+    known: dict[str, Path] = {}
+    start = PrivateService.__init__
+
+    def noted(service: PrivateService, state: Path, roots: dict[str, Path], workers: int | None) -> None:
+        known.update(roots)
+        start(service, state, roots, workers)
+
+    monkeypatch.setattr(PrivateService, "__init__", noted)
+    monkeypatch.setattr(PrivateService, "start", lambda _: None)
+    monkeypatch.setattr(PrivateService, "connect", lambda _: Reading())
+    monkeypatch.setattr(PrivateService, "stop", lambda _: None)
+    files = [save(tmp_path / name, np.eye(40)) for name in ("a.npy", "b.npy")]
+    labels = save_labels(tmp_path, kind)
+    done = ordsim("compare", *files, "--json", "--groups", labels, "--x-rows", "0:40")
+    assert done.returncode == 0, done.stderr
+    ((request, found),) = asked
+    assert found == ["4", "local-x"]
+    assert request["groups"]["root"] == "local-groups"
+    assert (request["x"]["rows"], "rows" in request["y"]) == ({"start": 0, "stop": 40}, False)
+    wrong = ordsim("compare", *files, "--groups", tmp_path / "absent.npy")
+    assert (wrong.returncode, "absent.npy: there is no such file" in wrong.stderr) == (2, True)
+    wrong = ordsim("compare", *files, "--groups", files[0])
+    assert (wrong.returncode, "a.npy: groups must be 1-D, a label for each row" in wrong.stderr) == (2, True)
+    wrong = ordsim("compare", files[0], save(tmp_path / "c.npy", np.arange(40)))
+    assert (wrong.returncode, "c.npy: y must be 2-D, rows by features" in wrong.stderr) == (2, True)
+    assert len(asked) == 1
+
+
 def test_the_results_are_printed_before_the_private_service_ends(
     ordsim: Callable[..., Outcome],
     monkeypatch: pytest.MonkeyPatch,
@@ -605,12 +676,15 @@ def test_compare_on_a_private_service_leaves_nothing_behind(
     scratch.mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    done = ordsim("compare", "first.npy", "second.zarr", "--workers", "1", "-m", "tsi:exact", TMPDIR=str(scratch))
+    save_labels(tmp_path, "npy")
+    command = ("compare", "first.npy", "second.zarr", "--workers", "1", "-m", "tsi:exact", "--groups", "labels.npy")
+    done = ordsim(*command, TMPDIR=str(scratch))
     assert done.returncode == 0, done.stderr
     assert ends == [0]  # in order: neither killed nor aborted
     assert "first.npy" in done.stdout
     assert "second.zarr" in done.stdout
     assert "In every one of the 29,640 triplets" in done.stdout
+    assert "They fall into 4 groups." in done.stdout
     assert [path for path in scratch.iterdir() if path.name.startswith("ordsim-")] == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -92,6 +93,54 @@ def test_references(given: Any, expected: Any) -> None:
 def test_a_string_that_names_no_array_is_refused(given: str) -> None:
     with pytest.raises(ValueError, match="root:path"):
         reference(given)
+
+
+@pytest.mark.parametrize("given", [3, ("lab", "a"), None, np.zeros(3)])
+def test_what_names_no_array_is_refused(given: Any) -> None:
+    with pytest.raises(TypeError, match=f"root:path, or by a mapping, not by a value of type {type(given).__name__}"):
+        reference(given)
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "wanted"),
+    [
+        ("submit", ("lab:x", "lab:y", EXACT), "measures must be a list, e.g. [{"),
+        ("submit", ("lab:x", "lab:y", "tsi:exact"), "measures must be a list"),
+        ("plan", ("lab:x", "lab:y", None), "not a value of type NoneType"),
+        ("compare", ("lab:x", "lab:y", [EXACT, "tsi"]), "measures[1] must be a mapping, e.g. {"),
+        ("layers", ("lab:x", ["lab:y"], EXACT), "x must be a list, e.g. ['lab:minilm/layer6'], not 'lab:x'"),
+        ("layers", (["lab:x"], {"root": "lab", "path": "y"}, EXACT), "y must be a list"),
+        ("layers", (["lab:x"], ["lab:y"], [EXACT]), "measure must be a mapping, e.g. {"),
+        ("matrix", ("lab:x", EXACT), "arrays must be a list"),
+        ("matrix", (["lab:x", "lab:y"], "tsi"), "measure must be a mapping"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_before_anything_is_asked(
+    call: str, arguments: tuple[Any, ...], wanted: str
+) -> None:
+    client, asked = scripted(status("accepted"))
+    with pytest.raises(TypeError, match=re.escape(wanted)):
+        getattr(client, call)(*arguments)
+    assert asked == []
+
+
+@pytest.mark.parametrize("groups", ["lab:labels/words", {"root": "lab", "path": "labels/words"}])
+def test_groups_are_named_as_arrays_are(groups: Any) -> None:
+    client, asked = scripted(httpx2.Response(422, json=PROBLEM))
+    for call, arguments in (
+        ("compare", ("lab:x", "lab:y", [EXACT])),
+        ("submit", ("lab:x", "lab:y", [EXACT])),
+        ("plan", ("lab:x", "lab:y", [EXACT])),
+        ("layers", (["lab:x"], ["lab:y"], EXACT)),
+        ("matrix", (["lab:x", "lab:y"], EXACT)),
+    ):
+        with pytest.raises(ServiceError):
+            getattr(client, call)(*arguments, groups=groups)
+    bodies = [json.loads(request.content) for request in asked]
+    assert [body["process"] for body in bodies] == ["compare", "compare", "compare", "layers", "matrix"]
+    assert [body["groups"] for body in bodies] == [{"root": "lab", "path": "labels/words"}] * 5
+    with pytest.raises(ValueError, match="root:path"):
+        client.submit("lab:x", "lab:y", [EXACT], groups="labels")
 
 
 def test_a_problem_becomes_an_error_with_its_members() -> None:
@@ -288,6 +337,9 @@ def test_compare_end_to_end(real: Client) -> None:
     planned = real.plan("lab:x", "lab:y", [EXACT], seed=5)
     assert planned["measures"][0]["comparisons"] == "168"
     assert planned["peakWorkerBytes"] <= planned["workerMemoryBytes"]
+    measure = {"measure": "tsi", "method": "units", "units": 64, "targets": 4}
+    body = {"process": "matrix", "arrays": [reference("lab:x"), reference("lab:y")], "measure": measure}
+    assert real.plan_request(body)["measures"][0]["method"] == "units"
 
     assert results.job in [job["jobID"] for job in real.jobs(limit=200, status="successful")]
     assert real.jobs(limit=1)[0]["created"] >= real.status(results.job)["created"]

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -44,6 +45,10 @@ def cka(x, y, epsilon=0.0):
 def with_epsilon(x, y):
     print("a measure that talks")
     return cka(x, y, 1e-6)
+
+
+def off_by_rounding(x, y):
+    return cka(x, y) * (1 + 2.0**-52)
 
 
 class Measures:
@@ -96,7 +101,9 @@ def test_a_right_function_ends_with_0(ordsim: Callable[..., Printed]) -> None:
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "strange_measures:cka: a similarity, called with numpy arrays, returns float64"
-    assert lines[-1] == "None of 23 checks failed."
+    rounded = sum(re.match(r"\S.*?  +rounding ", line) is not None for line in lines[2:-1])
+    assert lines[-1] == f"None of 23 checks failed; {rounded} are off by rounding alone."
+    assert rounded > 1
     assert max(map(len, lines)) <= 100
 
 
@@ -108,11 +115,15 @@ def test_a_faulty_function_ends_with_1(ordsim: Callable[..., Printed], folder: P
     rows = {line.split("  ")[0]: line for line in out.splitlines()}
     assert " fail " in rows["identity"]
     assert " fail " in rows["small values"]
-    assert " pass " in rows["shift"]
+    assert " pass " in rows["symmetry"]
+    assert " rounding " in rows["rotation"]
     document = json.loads((folder / "found.json").read_text())
     failing = [finding["check"] for finding in document["findings"] if finding["verdict"] == "fail"]
     assert document["failed"] == len(failing) > 0
-    assert out.splitlines()[-1] == f"{len(failing)} of {len(document['findings'])} checks failed."
+    rounded = [finding["check"] for finding in document["findings"] if finding["verdict"] == "rounding"]
+    assert document["rounding"] == len(rounded) > 1
+    counted = f"{len(failing)} of {len(document['findings'])} checks failed"
+    assert out.splitlines()[-1] == f"{counted}; {len(rounded)} are off by rounding alone."
     assert {"function", "kind", "arrays", "precision", "promises", "findings", "versions"} <= document.keys()
     assert document["promises"] == [str(promise) for promise in DEFAULT]
     assert {"check", "verdict", "figure", "detail"} == document["findings"][0].keys()
@@ -131,11 +142,28 @@ def test_a_distance_and_its_promises(ordsim: Callable[..., Printed]) -> None:
     )  # fmt: skip
     document = json.loads(out)
     assert (code, document["kind"]) == (1, "distance")
-    kept = [promise for promise in Promise if promise not in (Promise.SHIFT, Promise.ROTATION)]
+    left = (Promise.SHIFT, Promise.ROTATION, Promise.EXACT_IDENTITY)
+    kept = [promise for promise in Promise if promise not in left]
     assert document["promises"] == kept
     verdicts = {finding["check"]: finding["verdict"] for finding in document["findings"]}
     assert [check for check, verdict in verdicts.items() if verdict == "fail"] == ["independent arrays"]
-    assert (verdicts["shift"], verdicts["rotation"], verdicts["scale"]) == ("info", "info", "pass")
+    assert (verdicts["shift"], verdicts["rotation"]) == ("info", "info")
+    assert verdicts["scale"] in ("pass", "rounding")
+
+
+def test_exact_identity_is_a_promise_like_the_others(ordsim: Callable[..., Printed]) -> None:
+    code, out, _ = ordsim("strange_measures:off_by_rounding", "--json", "-")
+    verdicts = {finding["check"]: finding["verdict"] for finding in json.loads(out)["findings"]}
+    assert (code, verdicts["identity"], verdicts["limits"]) == (0, "rounding", "rounding")
+    code, out, _ = ordsim("strange_measures:off_by_rounding", "--json", "-", "--also", "exact-identity")
+    verdicts = {finding["check"]: finding["verdict"] for finding in json.loads(out)["findings"]}
+    assert (code, verdicts["identity"], verdicts["limits"]) == (1, "fail", "fail")
+
+
+def test_help_lists_every_promise(ordsim: Callable[..., Printed]) -> None:
+    code, out, _ = ordsim("--help")
+    assert code == 0
+    assert [promise for promise in Promise if promise not in " ".join(out.split())] == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +216,7 @@ def test_in_a_process_of_its_own(folder: Path) -> None:
         check=False,
     )
     assert found.returncode == 1, found.stderr
-    assert "checks failed." in found.stdout
+    assert "of 23 checks failed" in found.stdout
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +235,7 @@ def test_the_audit_passes_our_own_measures(audit: ModuleType) -> None:
     examined, missing = audit.audit(tuple(one for one in audit.CANDIDATES if one.distribution == "ordsim"))
     assert missing == []
     assert len(examined) == 5
+    assert all(Promise.EXACT_IDENTITY in one.report.promises for one in examined)
     assert [(one.candidate.name, one.report.failed) for one in examined if one.report.failed] == []
     text = audit.table(examined, missing, datetime(2027, 1, 2, tzinfo=UTC))
     assert "Made by `make audit` on 2027-01-02" in text

@@ -87,7 +87,7 @@ def test_labels_of_selected_rows_of_a_reference_are_those_of_the_compared_rows(c
     ("path", "slug", "pointer"),
     [
         ("labels/short", "row-count-mismatch", "/groups"),
-        ("labels/table", "row-count-mismatch", "/groups"),
+        ("labels/table", "invalid-request", "/groups/path"),
         ("labels/floats", "unsupported-dtype", "/groups/path"),
         ("labels/nowhere", "unknown-array", "/groups/path"),
         ("../labels", "path-outside-root", "/groups/path"),

@@ -571,6 +571,20 @@ def test_the_list_of_jobs() -> None:
     assert empty.getvalue() == "There are no jobs.\n"
 
 
+def test_the_list_of_jobs_names_the_other_processes_and_their_arrays() -> None:
+    arrays = [{"root": "lab", "path": path} for path in ("a", "b", "c")]
+    listed = {"status": "successful", "created": "2026-01-01T10:00:00Z"}
+    layers = {"process": "layers", "x": {"layers": arrays[1:]}, "y": {"layers": arrays[:1]}, "measure": EXACT["spec"]}
+    matrix = {"process": "matrix", "arrays": arrays, "measure": {"measure": "qsi", "method": "units"}}
+    stream = io.StringIO()
+    requests = {"l": layers, "m": matrix}
+    listing.print_jobs([{**listed, "jobID": job, "request": request} for job, request in requests.items()], stream)
+    text = flat(stream.getvalue())
+    for words in ("layers lab:b and 1 more lab:a m", "matrix lab:a and 2 more", "tsi:exact", "qsi:units"):
+        assert words in text
+    assert "?" not in text
+
+
 def test_the_list_of_jobs_is_readable_in_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     measures = [{"measure": "tsi", "method": "exact"}, {"measure": "qsi", "method": "sampled"}]

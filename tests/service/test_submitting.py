@@ -209,7 +209,7 @@ def test_identifiers_are_looked_up_at_submission(client: httpx2.Client) -> None:
 
 @pytest.mark.parametrize(
     ("path", "slug"),
-    [("x", "misaligned-ids"), ("ids/short", "misaligned-ids"), ("line", "unsupported-dtype")],
+    [("x", "invalid-request"), ("ids/short", "misaligned-ids"), ("line", "unsupported-dtype")],
 )
 @pytest.mark.parametrize("side", ["x", "y"])
 def test_identifiers_are_judged_by_their_metadata(client: httpx2.Client, side: str, path: str, slug: str) -> None:

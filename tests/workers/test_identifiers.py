@@ -92,7 +92,8 @@ def test_where_there_are_none(lab: Lab) -> None:
 
 def test_a_matrix_does_not_identify_rows(lab: Lab) -> None:
     lab.write("ids", BASE.astype(np.int64))
-    assert problem(lab, "ids").slug == "misaligned-ids"
+    found = problem(lab, "ids")
+    assert (found.slug, found.pointer) == ("invalid-request", "/ids/y/path")
 
 
 @pytest.mark.parametrize("values", [np.arange(4.0), np.ones(4, bool), np.ones(4, complex), np.zeros(4, "M8[s]")])
@@ -118,7 +119,7 @@ def test_metadata_is_enough_to_refuse(lab: Lab) -> None:
     judge(lab, "ids", 6)
     judge(lab, "ids", 3, (2, 5))
     cases = [
-        ("matrix", 6, None, "misaligned-ids", "must be 1-D"),
+        ("matrix", 6, None, "invalid-request", "must be 1-D"),
         ("floats", 6, None, "unsupported-dtype", "dtype float64"),
         ("ids", 7, None, "misaligned-ids", "has 6 identifiers for the 7 rows of y"),
         ("ids", 5, None, "misaligned-ids", "has 6 identifiers for the 5 rows of y"),

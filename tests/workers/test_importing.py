@@ -14,9 +14,11 @@ import pytest
 import zarr
 from zarr_cases import BASE
 
-from workers import importing, references
+from workers import importing, label_imports, references
 from workers.errors import ProblemError
+from workers.identifiers import read_identifiers
 from workers.importing import import_npy
+from workers.references import Reference
 
 if TYPE_CHECKING:
     from zarr_cases import Lab
@@ -81,6 +83,15 @@ def test_chunks_of_zeros_are_stored(lab: Lab, tmp_path: Path) -> None:
     ("values", "slug", "says"),
     [
         (np.zeros(8), "not-a-matrix", "its shape is (8,)"),
+        (
+            np.zeros(8),
+            "not-a-matrix",
+            "labels, integers or strings (e.g. labels.astype(str)), but its dtype",
+        ),
+        (np.zeros(8, bool), "not-a-matrix", "dtype is bool"),
+        (np.zeros(0, int), "invalid-request", "has no labels"),
+        (np.array([b"cat", b"\xff"]), "invalid-request", "not UTF-8 text in one of the rows 0 to 1"),
+        (np.array(["cat", "\ud800"]), "invalid-request", "not UTF-8 text in one of the rows 0 to 1"),
         (np.zeros(()), "not-a-matrix", "its shape is ()"),
         (np.zeros((8, 2, 2)), "not-a-matrix", "values.reshape(len(values), -1)"),
         (np.zeros((0, 4)), "not-a-matrix", "has no rows, its shape is (0, 4)"),
@@ -99,6 +110,31 @@ def test_files_of_anything_else_are_refused(lab: Lab, tmp_path: Path, values: An
     assert (found.slug, found.origin) == (slug, "request")
     assert "source.npy" in found.detail
     assert says in found.detail
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype", "zarr_format"),
+    [
+        (np.array([5, 0, -3, 0, 0, 9]), "int64", 3),
+        (np.array([5, 0, 3, 0, 0, 9], ">u2"), "uint16", 3),
+        (np.array(["cat", "größe", "", "", "日本", "a b"]), "bytes56", 2),
+        (np.array(["cat", "größe", "", "", "日本", "a b"], ">U30"), "bytes56", 2),
+        (np.array([b"cat", "größe".encode(), b"", b"", b"dog", b"a b"]), "bytes56", 2),
+        (np.array(["", "", ""]), "bytes8", 2),
+    ],
+)
+def test_labels_are_imported_as_they_are_read(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, labels: Any, dtype: str, zarr_format: int
+) -> None:
+    monkeypatch.setattr(label_imports, "CHUNK_BYTES", 2 * labels.dtype.itemsize + 1)
+    seen: list[tuple[int, int]] = []
+    source = save(tmp_path, labels)
+    found = import_npy(source, lab.roots, "lab", "labels", progress=lambda done, total: seen.append((done, total)))
+    assert found == references.ArrayDescription("labels", labels.shape, dtype, (2,), None, zarr_format)
+    assert seen[-1] == (labels.nbytes, labels.nbytes)
+    assert len(seen) == (len(labels) + 1) // 2
+    read = read_identifiers(lab.roots, Reference("lab", "labels"), "x")
+    assert read.tolist() == (np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels).tolist()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -105,7 +105,7 @@ def test_groups_that_changed_are_refused(worker: Lab) -> None:
 @pytest.mark.parametrize(
     ("values", "rows", "slug", "pointer"),
     [
-        (np.zeros((3, 2), np.int8), None, "row-count-mismatch", "/groups"),
+        (np.zeros((3, 2), np.int8), None, "invalid-request", "/groups/path"),
         (np.zeros(3), None, "unsupported-dtype", "/groups/path"),
         (np.zeros(3, np.int8), RowRange(0, 4), "row-count-mismatch", "/groups"),
     ],

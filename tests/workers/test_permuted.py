@@ -122,7 +122,8 @@ def permuted(options: PermutedOptions, given: Grid, seconds: float = 60.0) -> tu
 
 def _calibration(measure: Measure, permutations: int, kind: str) -> Calibration:
     """The measure itself, where it can be had."""
-    statistic = "fast" if (measure.measure, measure.method) == ("rsa", "sampled") else "measure"
+    drawn = ("rsa sampled", "tsi anchors", "tsi batched", "qsi batched", "mutual_knn anchors")
+    statistic = "fast" if f"{measure.measure} {measure.method}" in drawn else "measure"
     return Calibration.model_validate({"permutations": permutations, "scheme": kind, "statistic": statistic})
 
 
@@ -279,3 +280,46 @@ def test_two_layers_of_one_model_are_more_alike_than_any_permutation_makes_them(
         assert found.calibration is not None
         assert found.calibration["pValue"] == 0.01
         assert found.calibration["score"] > 0
+
+
+def test_x_is_not_permuted_for_measures_with_sides() -> None:
+    inner = options_of(registry.find("pwcca", "exact"))
+    options = PermutedOptions(inner=inner, calibration=Calibration(permutations=2, scheme="between-groups"))
+    with pytest.raises(ProblemError, match="x and y exchanged"):
+        permuted(options, grid(np.ascontiguousarray(X[UNEVEN]), Y, UNEVEN))
+
+
+def test_whole_groups_are_drawn_where_groups_change_places() -> None:
+    inner = options_of(registry.find("tsi", "exact"))
+    calibration = Calibration(permutations=3, scheme="between-groups", statistic_rows=20)
+    total, found = permuted(PermutedOptions(inner=inner, calibration=calibration), grid(X, Y, LABELS))
+    assert found.calibration is not None
+    assert found.calibration["statistic"]["rows"] == 18  # six groups of three
+    assert "null-on-subset" in [code for code, _ in found.cautions]
+    assert len(total.vector(STATISTICS)) == 4
+
+
+def test_scores_alone_need_no_table_of_ranks() -> None:
+    units = PermutedOptions(inner=options_of(registry.find("tsi", "units")), calibration=None, layers=(2, 2))
+    assert setting(PairShape(50_000, 8, 8), units, SEED).rows == 50_000
+    exact = PermutedOptions(inner=options_of(registry.find("tsi", "exact")), calibration=None, layers=(2, 2))
+    with pytest.raises(ProblemError, match="at most 10000 rows") as caught:
+        setting(PairShape(50_000, 8, 8), exact, SEED)
+    assert caught.value.slug == "over-limit"
+    total, found = permuted(units.model_copy(update={"layers": (1, 1)}), grid(X, Y))
+    score = outcome(registry.find("tsi", "units"), units.inner, X, Y).score
+    assert found.score == score
+    assert len(total.vector(STATISTICS)) == 1
+
+
+def test_a_statistic_that_is_no_number_is_no_score() -> None:
+    zero = X.copy()
+    zero[3] = 0
+    given = grid(zero, Y)
+    for one in (*given.x, *given.y):
+        one.distance = Distance.COSINE  # type: ignore[misc]
+    inner = options_of(registry.find("rsa", "exact"))
+    for calibration in (None, Calibration(permutations=3)):
+        _, found = permuted(PermutedOptions(inner=inner, calibration=calibration), given)
+        assert found.score is None
+        assert found.reason

@@ -115,8 +115,10 @@ class Batched(OfEither):
                 checkpoint()
                 yield triplets.exact_block(x, y, start, stop)
 
-    def null(self, shape: PairShape, options: BatchedOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+    def null(self, shape: PairShape, options: BatchedOptions, seed: int, *, own: bool) -> NullStatistic | None:  # noqa: ARG002
         """All comparisons, or a design of units."""
+        if own:
+            return None
         return ordinal_nulls.of_everything(self.kind, shape, seed, own=False)
 
     def finish(self, total: Partial, pair: PairFacts, options: BatchedOptions, confidence: float) -> Outcome:  # noqa: ARG002

@@ -174,5 +174,5 @@ def outcome(found: LinearResult, intervals: dict[str, NoInterval] | None = None)
         naive_deficit=found.naive_deficit,
         intervals=intervals or {},
         figures=linear_blocks.figures(found),
-        cautions=linear_blocks.cautions(found.route, found.relative_error),
+        cautions=() if found.score is None else linear_blocks.cautions(found.route, found.relative_error),
     )

@@ -168,6 +168,7 @@ METHODS = "methods"
 
 def shown(total: Partial, options: MatrixOptions, rows: int, groups: NDArray[np.int64] | None) -> list[dict[str, Any]]:
     """All differences under the contract's names."""
+    assert options.difference is not None  # or there would be nothing to show
     reason = without_jackknife(options, rows, groups)
     unit = "row" if groups is None else "group"
     found = []
@@ -176,6 +177,8 @@ def shown(total: Partial, options: MatrixOptions, rows: int, groups: NDArray[np.
         difference, low, high, least, most, error, p_value = figures
         entry: dict[str, Any] = {
             "array": array,
+            "x": options.difference[0],
+            "reference": options.difference[1],
             "difference": difference,
             "sampling": _interval(DifferenceInterval(low, high, sampling, options.confidence, True)),
         }

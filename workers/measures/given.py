@@ -133,6 +133,10 @@ class NullStatistic(Protocol):
         """What is computed, by names as the contract writes them."""
 
     @property
+    def symmetric(self) -> bool:
+        """Whether x and y may change sides."""
+
+    @property
     def rows_limit(self) -> int | None:
         """Most rows for which what an array gives is not too large."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic.alias_generators import to_camel
 
-from ordsim_core.calibration.adjusted import westfall_young
+from ordsim_core.calibration.adjusted import holm, westfall_young
 from ordsim_core.calibration.aggregates import aggregate
 from ordsim_core.calibration.conclusions import conclude as conclude_one
 from workers.measures.protocol import Outcome
@@ -64,21 +64,22 @@ def conclude(
     Returns
     -------
     Outcome
-        Score and deficit of the aggregate; of several pairs of arrays the figures "matrix" and "best" and, with a
-        calibration that does not stop early, "perPair"; the null as an artifact.
+        Score and deficit of the aggregate; figures "matrix" and "best" and, with a calibration that does not stop
+        early, "perPair"; the null as an artifact.
     """
     unit = basis.statistic.unit or 1
+    if not np.isfinite(statistics[0]).all():
+        row, column = np.argwhere(~np.isfinite(statistics[0]))[0].tolist()
+        where = f"x {row} and y {column}"
+        return undefined(f"The statistic of {where} is not a number: look for rows of zeros, or for overflow.")
     sums, terms = aggregate(kind, statistics)
     score, deficit = _score(sums[0], terms * unit, exact=basis.statistic.unit is not None)
-    several = statistics[0].size > 1
-    figures: dict[str, Any] = {}
-    if several:
-        figures = {"matrix": _scores(statistics[0], unit), "best": _best(statistics[0], unit)}
+    figures: dict[str, Any] = {"matrix": _scores(statistics[0], unit), "best": _best(statistics[0], unit)}
     if calibration is None:
         return Outcome(score, deficit, figures=figures)
     concluding = _Concluding(calibration, enumerated, confidence)
     whole = concluding.of(sums, terms * unit)
-    if several and calibration.early_stop is None:  # how many draws there are was the aggregate's choice
+    if calibration.early_stop is None:  # else how many draws there are was the aggregate's choice
         figures["perPair"] = [
             [_pair(concluding.of(statistics[:, row, column], unit)) for column in range(statistics.shape[2])]
             for row in range(statistics.shape[1])
@@ -106,8 +107,8 @@ def conclude_pairs(
     Returns
     -------
     Outcome
-        Figures "pValues" of each pair on its own and "adjusted" for their number, after Westfall and Young; the
-        calibration is that of the largest score of all.
+        Figures "pValues" of each pair on its own, "adjusted" for their number after Westfall and Young and "holm"
+        after Holm; the calibration is that of the largest score of all.
     """
     number, unit = statistics.shape[1], basis.statistic.unit or 1
     above = np.triu_indices(number, 1)
@@ -115,9 +116,9 @@ def conclude_pairs(
     concluding = _Concluding(calibration, enumerated, confidence)
     whole = concluding.of(flat.max(axis=1), unit)
     alone = [concluding.of(flat[:, place], unit).p_value for place in range(flat.shape[1])]
-    adjusted = westfall_young(flat)
+    adjusted = {"adjusted": westfall_young(flat).tolist(), "holm": holm(alone).tolist()}
     figures = {}
-    for name, values in (("pValues", alone), ("adjusted", adjusted.tolist())):
+    for name, values in {"pValues": alone, **adjusted}.items():
         matrix: list[list[float | None]] = [[None] * number for _ in range(number)]
         for i, j, value in zip(*(axis.tolist() for axis in above), values, strict=True):
             matrix[i][j] = matrix[j][i] = value

@@ -57,6 +57,11 @@ class MatrixOptions(MeasureOptions):
     confidence: float = 0.99
 
     @property
+    def innermost(self) -> MeasureOptions:
+        """The measure whose scores are asked for."""
+        return self.inner
+
+    @property
     def label(self) -> tuple[str, str]:
         """The measure of all pairs."""
         return self.inner.label

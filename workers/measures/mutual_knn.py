@@ -116,8 +116,10 @@ class _MutualKnn(Measure):
         pieces = {ABOVE: {shard.start: np.concatenate(above)}, BELOW: {shard.start: np.concatenate(below)}}
         return Partial(pieces=pieces, tally=tally)
 
-    def null(self, shape: PairShape, options: MutualKnnOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+    def null(self, shape: PairShape, options: MutualKnnOptions, seed: int, *, own: bool) -> NullStatistic | None:  # noqa: ARG002
         """The score of all rows, from lists of neighbours that are kept."""
+        if own and self.method != "exact":
+            return None
         about = {"measure": self.measure, "method": "exact", "k": options.k, "ties": options.ties}
         return NeighbourStatistic(shape, options.k, Ties(options.ties), about)
 

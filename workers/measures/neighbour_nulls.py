@@ -71,6 +71,11 @@ class NeighbourStatistic:
     rows_limit: int | None = None
 
     @property
+    def symmetric(self) -> bool:
+        """Mutual kNN is; CKNNA's mask is that of x where x meets itself."""
+        return self.estimator is None
+
+    @property
     def fixed_bytes(self) -> int:
         """Lists, and the prepared array that they are found in."""
         lists = LIST_BYTES * self.shape.rows * (self.nearest + 1)

@@ -11,6 +11,7 @@ import numpy as np
 from ordsim_core.counts import quadruplet_population, triplet_population
 from ordsim_core.nulls import designs, exact, profiles, rank_tables, sampled
 from ordsim_core.nulls.designs import Design, Stream
+from ordsim_core.nulls.profiles import Profile
 from workers import costs
 from workers.measures.ordinal import TSI
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.nulls.designs import Drawn
-    from ordsim_core.nulls.profiles import Profile
     from ordsim_core.nulls.rank_tables import RankTable
     from workers.measures.given import Operand
     from workers.measures.ordinal import Ordinal
@@ -56,10 +56,14 @@ class DesignStatistic:
     design : Design
     shape : PairShape
         Of the rows that take part.
+    permuting : bool
+        False if only the order of rows as it is will be asked for: no ranks are needed for that.
     """
 
     design: Design
     shape: PairShape
+    permuting: bool = True
+    symmetric: bool = True
 
     @property
     def unit(self) -> int:
@@ -76,8 +80,10 @@ class DesignStatistic:
         return found | {"method": "units", "units": self.design.units, members: self.design.members}
 
     @property
-    def rows_limit(self) -> int:
+    def rows_limit(self) -> int | None:
         """Of a table of ranks."""
+        if not self.permuting:
+            return None
         return TARGET_ROWS if self.design.stream.anchored else PAIR_ROWS
 
     @property
@@ -88,12 +94,16 @@ class DesignStatistic:
     @property
     def permutable_bytes(self) -> int:
         """A table of ranks, as it is built."""
+        if not self.permuting:
+            return self.fixed_bytes + costs.pair_bytes(self.shape) // 2
         return _table_bytes(self.shape, pairs=not self.design.stream.anchored)
 
     @property
     def once_seconds(self) -> float:
         """Comparing x, and ranking y."""
-        ranking = _ranking_seconds(self.shape, pairs=not self.design.stream.anchored)
+        ranking = 0.0
+        if self.permuting:
+            ranking = _ranking_seconds(self.shape, pairs=not self.design.stream.anchored)
         return costs.unit_seconds(self.shape, self.design.members) * self.design.units + ranking
 
     @property
@@ -117,18 +127,22 @@ class DesignStatistic:
         """Compare x once."""
         return profiles.of_space(x.space(), self.drawn, checkpoint)
 
-    def permutable(self, y: Operand, checkpoint: Checkpoint) -> RankTable:
-        """Rank the distances of y."""
+    def permutable(self, y: Operand, checkpoint: Checkpoint) -> RankTable | Profile:
+        """Rank the distances of y; compare it like x where it stays as it is."""
+        if not self.permuting:
+            return self.fixed(y, checkpoint)
         return _table(y, checkpoint, pairs=not self.design.stream.anchored)
 
     def statistics(
         self,
         fixed: Sequence[Profile],
-        permutable: RankTable,
+        permutable: RankTable | Profile,
         orders: Sequence[NDArray[np.int64]],
         checkpoint: Checkpoint,
     ) -> NDArray[np.int64]:
         """Count agreeing comparisons, shape (orders, fixed)."""
+        if isinstance(permutable, Profile):
+            return np.broadcast_to(profiles.grid(fixed, [permutable])[:, 0], (len(orders), len(fixed)))
         found = sampled.agreeing_grids(fixed, [permutable], self.drawn, orders, checkpoint)
         return np.ascontiguousarray(found[:, :, 0])
 
@@ -139,6 +153,7 @@ class ExactStatistic:
 
     kind: Ordinal
     shape: PairShape
+    symmetric: bool = True
 
     @property
     def unit(self) -> int:

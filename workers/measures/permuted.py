@@ -22,28 +22,38 @@ from workers.measures import cutting, grids, registry
 from workers.measures.calibration import Calibration
 from workers.measures.given import UndefinedStatistic
 from workers.measures.grids import Basis
-from workers.measures.protocol import GRID, Measure, MeasureOptions, PairShape, Shard
+from workers.measures.ordinal_nulls import DesignStatistic
+from workers.measures.protocol import GRID, Budget, Measure, MeasureOptions, PairShape, Shard
 from workers.partials import Partial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from ordsim_core.calibration.schemes import Scheme
     from workers.measures.given import Grid, NullStatistic, Operand
-    from workers.measures.protocol import Budget, Checkpoint, Outcome, PairFacts
+    from workers.measures.protocol import Checkpoint, Outcome, PairFacts
 
 STATISTICS = "statistics"
 REASON = "reason"
 """Why a shard has no statistics."""
+ROWS = "rows"
+"""Tally of the rows that take part, of the first shard."""
 ENUMERATED = "enumerated"
 """Tally of shards that went through all permutations there are, instead of drawing some."""
 
 SETUP_SHARE = 4
 """A shard permutes for so many times as long as it takes to get ready, which every shard does anew."""
 EARLY_PERMUTATIONS = 32
-"""Permutations of a shard where enough exceedances end the walk."""
+"""Permutations of a shard, at least, where enough exceedances end the walk."""
+COMMON_SECONDS = 2.0
+"""Length of a shard, for an estimate."""
+PARTIAL_BYTES = 64 * 1024**2
+"""Most that a shard writes down."""
+ORDERS_BYTES = 32 * 1024**2
+"""Of orders of rows that are held at a time."""
+BETWEEN = "between-groups"
 
 
 class PermutedOptions(MeasureOptions):
@@ -72,6 +82,11 @@ class PermutedOptions(MeasureOptions):
     pairs: bool = False
 
     @property
+    def innermost(self) -> MeasureOptions:
+        """The measure whose scores are asked for."""
+        return self.inner
+
+    @property
     def label(self) -> tuple[str, str]:
         """The measure that is calibrated."""
         return self.inner.measure, self.inner.method if self.calibration is None else "calibration"
@@ -93,6 +108,11 @@ class Permuted(Measure):
     options: type[MeasureOptions] = PermutedOptions
     needs = GRID
 
+    def rows_needed(self, options: PermutedOptions) -> int:
+        """What the measure needs."""
+        inner = registry.find(options.inner.measure, options.inner.method)
+        return max(self.minimum_rows, inner.minimum_rows, inner.rows_needed(options.inner))
+
     def comparisons(self, shape: PairShape, options: PermutedOptions) -> int:
         """As many as the measure makes, for each permutation and each pair of arrays."""
         return (options.permutations + 1) * setting(shape, options, 0).comparisons
@@ -100,8 +120,8 @@ class Permuted(Measure):
     def seconds(self, shape: PairShape, options: PermutedOptions) -> float:
         """What all permutations take, and what the shards take to get ready."""
         found = setting(shape, options, 0)
-        permuting = (options.permutations + 1) * found.each_seconds
-        return permuting + found.once_seconds * max(1.0, permuting / (SETUP_SHARE * found.once_seconds))
+        shards = len(self.shards(shape, options, Budget(COMMON_SECONDS, 0)))
+        return (options.permutations + 1) * found.each_seconds + shards * found.once_seconds
 
     def memory(self, shape: PairShape, options: PermutedOptions, budget: Budget) -> int:  # noqa: ARG002
         """What is kept of all arrays of x, and of one of y."""
@@ -110,9 +130,12 @@ class Permuted(Measure):
     def shards(self, shape: PairShape, options: PermutedOptions, budget: Budget) -> list[Shard]:
         """Cut the permutations up."""
         found = setting(shape, options, 0)
-        seconds = EARLY_PERMUTATIONS * found.each_seconds
+        seconds = max(EARLY_PERMUTATIONS * found.each_seconds, found.once_seconds)
         if not self.sequential(options):
             seconds = max(budget.seconds, SETUP_SHARE * found.once_seconds)
+        # As many as make a partial of moderate size.
+        most = max(1, PARTIAL_BYTES // (8 * options.layers[0] * options.layers[1]))
+        seconds = min(seconds, most * found.each_seconds)
         return cutting.shards(options.permutations + 1, found.each_seconds, seconds, found.comparisons)
 
     def sequential(self, options: PermutedOptions) -> bool:
@@ -122,14 +145,20 @@ class Permuted(Measure):
     def partial(self, pair: Grid, shard: Shard, options: PermutedOptions, seed: int, checkpoint: Checkpoint) -> Partial:
         """Compute the statistics of a range of permutations, shape (permutations, arrays of x, arrays of y)."""
         found = setting(pair.shape, options, seed)
-        grid = operands.subset(pair, found.rows, seed)
+        kept = options.calibration is not None and options.calibration.scheme == BETWEEN
+        grid = operands.subset(pair, found.rows, seed, whole_groups=kept)
+        if grid.shape.rows < found.rows:  # whole groups
+            found = setting(replace(pair.shape, rows=grid.shape.rows), options, seed)
         if options.calibration is None:
-            orders, flipped, enumerated = [np.arange(found.rows)], False, False
+            orders = _Orders(None, range(1), seed, grid.shape.rows)
         else:
-            scheme = _scheme(options.calibration, found.rows, grid)
-            orders = _orders(scheme, options.permutations, shard, seed)
-            # What cannot be permuted in y is permuted in x.
-            flipped, enumerated = scheme.side == "x", scheme.has_at_most(options.permutations)
+            scheme = _scheme(options.calibration, grid)
+            numbers = _numbers(scheme, options.permutations, shard)
+            orders = _Orders(scheme, numbers, seed, grid.shape.rows, options.permutations)
+        # What cannot be permuted in y is permuted in x.
+        flipped = orders.scheme is not None and orders.scheme.side == "x"
+        if flipped and not found.statistic.symmetric:
+            raise _one_sided(options)
         x, y = (grid.y, grid.x) if flipped else (grid.x, grid.y)
         try:
             statistics = _statistics(found.statistic, x, y, orders, checkpoint, pairs=options.pairs)
@@ -137,7 +166,10 @@ class Permuted(Measure):
             return Partial(pieces={REASON: {shard.start: np.array([str(error)])}})
         if flipped:
             statistics = statistics.swapaxes(1, 2)
-        return Partial(pieces={STATISTICS: {shard.start: statistics}}, tally={ENUMERATED: int(enumerated)})
+        return Partial(
+            pieces={STATISTICS: {shard.start: statistics}},
+            tally={ENUMERATED: int(orders.enumerated), ROWS: grid.shape.rows if shard.index == 0 else 0},
+        )
 
     def enough(self, total: Partial, pair: PairFacts, options: PermutedOptions, confidence: float) -> bool:  # noqa: ARG002
         """Whether so many permutations reach the observed statistic as were said to suffice."""
@@ -156,10 +188,10 @@ class Permuted(Measure):
 
     def finish(self, total: Partial, pair: PairFacts, options: PermutedOptions, confidence: float) -> Outcome:
         """Set the observed statistics against their nulls."""
-        found = setting(pair.shape, options, 0)
         if REASON in total.pieces:
             return grids.undefined(str(total.vector(REASON)[0]))
         statistics, enumerated = total.vector(STATISTICS), bool(total.tally[ENUMERATED])
+        found = setting(replace(pair.shape, rows=total.tally[ROWS]), options, 0)
         basis = Basis(found.statistic, found.rows, pair.shape.rows)
         try:
             return self._conclude(statistics, basis, options, enumerated, confidence)
@@ -221,17 +253,28 @@ def setting(shape: PairShape, options: PermutedOptions, seed: int) -> Setting:
     if calibration is not None and calibration.statistic_rows is not None:
         rows = min(rows, calibration.statistic_rows)
     own = calibration is None or calibration.statistic == "measure" or options.layers != (1, 1)
-    statistic = measure.null(replace(shape, rows=rows), options.inner, seed, own=own)
-    if statistic is not None and statistic.rows_limit is not None and statistic.rows_limit < rows:
-        rows = statistic.rows_limit
-        statistic = measure.null(replace(shape, rows=rows), options.inner, seed, own=own)
-    if statistic is None:
+    found = measure.null(replace(shape, rows=rows), options.inner, seed, own=own)
+    if calibration is None and isinstance(found, DesignStatistic):
+        found = replace(found, permuting=False)
+    limit = None if found is None else found.rows_limit
+    if limit is not None and limit < rows:
+        if calibration is None:
+            raise ProblemError(
+                "over-limit",
+                f"{measure.measure} ({measure.method}) takes at most {limit} rows between layers, and there are "
+                f"{rows}: select rows, or choose a sampled method.",
+                "request",
+            )
+        rows = limit
+        found = measure.null(replace(shape, rows=rows), options.inner, seed, own=own)
+    if found is None:
         raise ProblemError(
             "invalid-request",
             f"{measure.measure} ({measure.method}) cannot be computed for permuted rows as it is: choose another "
             "method or estimator, or, to calibrate one comparison, the statistic 'fast'.",
             "request",
         )
+    statistic = found
     x, y = options.layers
     return Setting(
         rows,
@@ -239,45 +282,92 @@ def setting(shape: PairShape, options: PermutedOptions, seed: int) -> Setting:
         x * y * (statistic.unit or rows * (rows - 1) // 2),
         max(x, y) * statistic.once_seconds,
         y * statistic.permuted_seconds + x * y * statistic.statistic_seconds,
-        x * statistic.fixed_bytes + statistic.permutable_bytes,
+        x * statistic.fixed_bytes + statistic.permutable_bytes + ORDERS_BYTES + 2 * PARTIAL_BYTES,
     )
 
 
-def _scheme(calibration: Calibration, rows: int, grid: Grid) -> Scheme:
+def _scheme(calibration: Calibration, grid: Grid) -> Scheme:
     """Choose the permutations; undefined-permutation if there are none."""
-    constant: schemes.Side | None = None
-    if calibration.scheme == "between-groups" and grid.groups is not None:
-        for side, arrays in (("y", grid.y), ("x", grid.x)):
-            if constant is None and all(schemes.constant_within(one.values(), grid.groups) for one in arrays):
-                constant = side  # type: ignore[assignment]
+    groups, constant = grid.groups, None
+    if calibration.scheme == BETWEEN and groups is not None and len(set(np.bincount(groups).tolist())) > 1:
+        constant = _constant_side(grid, groups)
     try:
-        return schemes.scheme(calibration.scheme, rows, grid.groups, constant=constant)
+        return schemes.scheme(calibration.scheme, grid.shape.rows, groups, constant=constant)
     except UndefinedPermutationError as error:
         raise ProblemError("undefined-permutation", f"Rows cannot be permuted: {error}.") from None
 
 
-def _orders(scheme: Scheme, permutations: int, shard: Shard, seed: int) -> list[NDArray[np.int64]]:
-    """Orders of rows of the shard's permutations: the identity, and draws; or all there are, if these are so few."""
+def _constant_side(grid: Grid, groups: NDArray[np.int64]) -> schemes.Side | None:
+    """Name a side all of whose arrays have equal rows within every group."""
+    if all(schemes.constant_within(one.values(), groups) for one in grid.y):
+        return "y"
+    return "x" if all(schemes.constant_within(one.values(), groups) for one in grid.x) else None
+
+
+def _one_sided(options: PermutedOptions) -> ProblemError:
+    measure, method = options.inner.label
+    return ProblemError(
+        "undefined-permutation",
+        "Groups have different sizes and only x is constant within them, so x would have to be permuted; but "
+        f"{measure} ({method}) is not the same with x and y exchanged. Exchange the arrays yourself, or use groups of "
+        "equal size.",
+    )
+
+
+def _numbers(scheme: Scheme, permutations: int, shard: Shard) -> range:
+    """Numbers of the shard's permutations: 0 is the identity; of all there are, if these are so few."""
     if scheme.has_at_most(permutations):
-        return [scheme.listed(number) for number in range(shard.start, min(shard.stop, scheme.number))]
-    return list(scheme.drawn_range(seed, shard.start, shard.stop))
+        return range(min(shard.start, scheme.number), min(shard.stop, scheme.number))
+    return range(shard.start, shard.stop)
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """Orders of rows, made a few at a time; without a scheme, the rows as they are."""
+
+    scheme: Scheme | None
+    numbers: range
+    seed: int
+    rows: int
+    permutations: int = 0
+
+    def blocks(self) -> Iterator[tuple[int, list[NDArray[np.int64]]]]:
+        """Give the place of the first order of each block, and the block."""
+        step = max(1, ORDERS_BYTES // (8 * max(1, self.rows)))
+        for first in range(0, len(self.numbers), step):
+            yield first, [self._order(number) for number in self.numbers[first : first + step]]
+
+    def _order(self, number: int) -> NDArray[np.int64]:
+        if self.scheme is None:
+            return np.arange(self.rows)
+        return self.scheme.listed(number) if self.enumerated else self.scheme.drawn(self.seed, number)
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether all permutations there are are gone through."""
+        return self.scheme is not None and self.scheme.has_at_most(self.permutations)
 
 
 def _statistics(
     statistic: NullStatistic,
     x: Sequence[Operand],
     y: Sequence[Operand],
-    orders: Sequence[NDArray[np.int64]],
+    orders: _Orders,
     checkpoint: Checkpoint,
     *,
     pairs: bool,
 ) -> NDArray[Any]:
     """Compute all statistics between x and permuted y, array by array of y, of which one at a time is held."""
-    found = np.zeros((len(orders), len(x), len(y)), np.int64 if statistic.unit else np.float64)
+    found = np.zeros((len(orders.numbers), len(x), len(y)), np.int64 if statistic.unit else np.float64)
+    if not orders.numbers:
+        return found
     fixed = [statistic.fixed(one, checkpoint) for one in x]
     for column, other in enumerate(y):
         before = fixed[:column] if pairs else fixed
         if before:
             permutable = statistic.permutable(other, checkpoint)
-            found[:, : len(before), column] = statistic.statistics(before, permutable, orders, checkpoint)
+            for first, block in orders.blocks():
+                checkpoint()
+                made = statistic.statistics(before, permutable, block, checkpoint)
+                found[first : first + len(block), : len(before), column] = made
     return found

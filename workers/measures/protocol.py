@@ -49,6 +49,11 @@ class MeasureOptions(BaseModel):
         """Measure and method as plans and reports name them."""
         return self.measure, self.method
 
+    @property
+    def innermost(self) -> MeasureOptions:
+        """Options of the measure of which scores are asked for: these, unless this is work on another."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class PairShape:

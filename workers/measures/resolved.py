@@ -35,8 +35,11 @@ def examine(options: MeasureOptions, pair: Values, checkpoint: Checkpoint) -> Pa
     return Partial(pieces={PIECE: {0: np.frombuffer(json.dumps(known).encode(), np.uint8)}})
 
 
-def resolution(total: Partial, outcome: Outcome) -> dict[str, Any] | None:
-    """Judge the deficit of a measure by names as the contract writes them; None if it has none, or nothing is known."""
+def resolution(total: Partial, outcome: Outcome, *, identical: bool) -> dict[str, Any] | None:
+    """Judge the deficit of a measure by names as the contract writes them; None if it has none, or nothing is known.
+
+    `identical` : whether the arrays hold the same values.
+    """
     if PIECE not in total.pieces or outcome.deficit is None or not outcome.deficit >= 0:
         return None
     x, y = (_side(known) for known in json.loads(total.vector(PIECE).tobytes()))
@@ -47,7 +50,8 @@ def resolution(total: Partial, outcome: Outcome) -> dict[str, Any] | None:
             route,
             x,
             y,
-            identical=route == "identical",
+            identical=identical or route == "identical",
+            uncertain=float(outcome.figures.get("deficitFloor") or 0.0),
             relative_error=float(outcome.figures.get("relativeError") or 0.0),
         )
     )

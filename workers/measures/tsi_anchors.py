@@ -98,8 +98,10 @@ class TsiAnchors(Measure):
         }
         return to_partial(blocks, pieces)
 
-    def null(self, shape: PairShape, options: TsiAnchorsOptions, seed: int, *, own: bool) -> NullStatistic:  # noqa: ARG002
+    def null(self, shape: PairShape, options: TsiAnchorsOptions, seed: int, *, own: bool) -> NullStatistic | None:  # noqa: ARG002
         """All triplets, or a design of units."""
+        if own:
+            return None
         return ordinal_nulls.of_everything(TSI, shape, seed, own=False)
 
     def finish(self, total: Partial, pair: PairFacts, options: TsiAnchorsOptions, confidence: float) -> Outcome:

@@ -53,6 +53,11 @@ class FeatureStatistic:
     rows_limit: int | None = None
 
     @property
+    def symmetric(self) -> bool:
+        """All but PWCCA, whose weights are those of x."""
+        return self.kind is not features.Kind.PWCCA
+
+    @property
     def fixed_bytes(self) -> int:
         """Centred columns in float64, and what making them takes."""
         return 32 * self.shape.rows * max(self.shape.x_columns, self.shape.y_columns)
@@ -121,6 +126,7 @@ class MatrixStatistic:
     compared: Callable[[NDArray[np.float64]], NDArray[np.float64]] = field(repr=False)
     unit: int | None = None
     rows_limit: int | None = MATRIX_ROWS
+    symmetric: bool = True
 
     @property
     def fixed_bytes(self) -> int:
