@@ -42,7 +42,8 @@ test: $(VENV)/.installed-dev ## run the test suite (10 minutes on two cores at m
 	$(BIN)/python -m pytest tests/workers tests/service tests/e2e
 
 test-slow: $(VENV)/.installed-dev ## run the long statistical and fault tests (30 minutes at most)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile tests/core
+	$(BIN)/python -m pytest -m slow tests/workers tests/service tests/e2e
 
 bench: $(VENV)/.installed-bench ## measure how fast it is (15 minutes on two cores; BENCH=--help lists options)
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python tests/bench $(BENCH)

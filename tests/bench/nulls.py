@@ -4,7 +4,9 @@
   them for their distance, is left out of the time. Units of one anchor and 32 targets, and independent triplets.
 * Exact: all triplets of some anchors from stored ranks, many permutations at a time, against exact TSI.
 * A grid of layers: one permutation of all of them, against the statistic of each pair on its own, both looked up.
+* The same with 200 permutations, against calibrations of all pairs that each prepare profile and ranks anew.
 * Profiles: agreement of two, each of 131,072 independent triplets.
+* Linear CKA of permuted rows, 2,000 x 384, against as many products of the columns of both arrays.
 
 Targets are what prototypes reached. Tables of ranks, once a test, are measured beside the exact statistic.
 """
@@ -20,7 +22,7 @@ from figures import Figure, at_least, at_most
 from timing import Series, in_turns
 
 from ordsim_core import triplets
-from ordsim_core.nulls import exact, profiles, rank_tables, sampled
+from ordsim_core.nulls import exact, features, profiles, rank_tables, sampled
 from ordsim_core.nulls.designs import Design, Stream, draw
 from ordsim_core.spaces import select
 
@@ -48,6 +50,10 @@ MILLISECONDS, MICROSECONDS = 1e3, 1e6
 LOOKED_UP, LOOKED_UP_SINGLE = at_least(30), at_least(7)
 EXACT = at_least(3.5)
 GRID = at_least(15)
+CALIBRATIONS = at_least(25)
+CKA = at_most(1.5)
+CKA_SIZE = (2_000, 384)
+GRID_PERMUTATIONS = 200
 PROFILES = at_most(1.5)
 
 
@@ -59,7 +65,29 @@ def measure(options: Options) -> Iterator[Figure]:
         yield case.exact()
         if rows <= 2_000:
             yield case.grid()
+            yield case.calibrations()
             yield case.pair_of_profiles()
+    yield linear_cka(options)
+
+
+def linear_cka(options: Options) -> Figure:
+    """Compute linear CKA for many orders of rows."""
+    rows, columns = CKA_SIZE
+    rng = np.random.default_rng(SEED)
+    x, y = (features.features(rng.standard_normal((rows, columns)), features.Kind.CKA) for _ in range(2))
+
+    def permuted(turn: int) -> Call:
+        rng = np.random.default_rng(turn)
+        orders = [rng.permutation(rows) for _ in range(PERMUTATIONS)]
+        return lambda: features.scores([x], y, orders)
+
+    def products(_: int) -> Call:
+        return lambda: [x.columns.T @ y.columns for _ in range(PERMUTATIONS)]
+
+    seconds = in_turns({"permuted": permuted, "products": products}, options.repetitions)
+    measured = {name: seconds[name].median / PERMUTATIONS * MILLISECONDS for name in ("permuted", "products")}
+    case = f"linear CKA, {rows} x {columns}"
+    return Figure(case, "permuted / product", seconds["permuted"] / seconds["products"], "", CKA, measured, "ms")
 
 
 class _Case:
@@ -140,6 +168,31 @@ class _Case:
         measured = {"a permutation": seconds["together"].median / 2 * MILLISECONDS}
         case = f"{self.layers} x {self.layers} layers, {self.name}"
         return Figure(case, "apart / together", alone / seconds["together"], "", GRID, measured, "ms")
+
+    def calibrations(self) -> Figure:
+        """Calibrate a grid at once, or each of its pairs from the beginning."""
+        drawn = draw(Design(Stream.TRIPLET_UNITS, SEED, self.rows, TARGETS, 0, UNITS))
+        profile, table, layers = profiles.of_space(self.x, drawn), self.tables[1], self.layers
+        xs, ys = [profile] * layers, [table] * layers
+
+        def beginning(_: int) -> Call:
+            return lambda: (profiles.of_space(self.x, drawn), rank_tables.of_targets(self.y))
+
+        def looking_up(turn: int) -> Call:
+            orders = self._orders(turn)[:2]
+            return lambda: sampled.agreeing(profile, table, drawn, orders)
+
+        def together(turn: int) -> Call:
+            orders = self._orders(turn)[:2]
+            return lambda: sampled.agreeing_grids(xs, ys, drawn, orders)
+
+        seconds = in_turns({"begin": beginning, "one": looking_up, "grid": together}, self.repetitions)
+        begin, one, grid = (seconds[name].values for name in ("begin", "one", "grid"))
+        apart = layers**2 * (begin + GRID_PERMUTATIONS / 2 * one)
+        at_once = Series(apart / (layers * begin + GRID_PERMUTATIONS / 2 * grid))
+        measured = {"beginning": seconds["begin"].median * MILLISECONDS}
+        case = f"{layers} x {layers} calibrations, {self.name}"
+        return Figure(case, "apart / together", at_once, "", CALIBRATIONS, measured, "ms")
 
     def pair_of_profiles(self) -> Figure:
         """Compare two profiles of single triplets: as many pairs as a matrix of models has."""
