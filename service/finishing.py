@@ -45,7 +45,8 @@ def outcomes(
             found[place] = (found[place][0], _calibrated(found[place][1], replace(outcome, figures=figures)))
             continue
         found.append((options, outcome))
-        if getattr(options, "width", None) is not None and position not in settled:
+        # Permutations that go on to the last have reached what was asked for.
+        if measure.sequential(options) and options.innermost is options and position not in settled:
             unsettled.append(position)
     return found, unsettled
 
