@@ -37,7 +37,7 @@ serve: $(VENV)/.installed ## run the service on http://127.0.0.1:8000 until Ctrl
 	@mkdir -p arrays
 	$(BIN)/ordsim serve --root lab=arrays
 
-test: $(VENV)/.installed-dev ## run the test suite (some 12 minutes on two cores)
+test: $(VENV)/.installed-dev ## run the test suite (some 11 minutes on two cores)
 	$(BIN)/python -m pytest -n 2 --dist loadfile tests/core tests/oracle
 	$(BIN)/python -m pytest tests/workers tests/service tests/e2e
 
