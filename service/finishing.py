@@ -37,7 +37,9 @@ def outcomes(
         total = ledger.total(job, position)
         known = replace(facts, precision=total.precision or facts.precision)
         outcome = measure.finish(total, known, options, request.confidence_of(options))
-        outcome = replace(outcome, resolution=resolved.resolution(total, outcome, identical=identical))
+        # Equal arrays under two distances are two spaces, whose deficit need not be 0.
+        same = identical and outcome.deficit == 0
+        outcome = replace(outcome, resolution=resolved.resolution(total, outcome, identical=same))
         if position >= len(entries):
             place = position - len(entries)
             # Of two arrays, a matrix of scores would only say the same again.

@@ -129,18 +129,3 @@ def draw(design: Design) -> Drawn:
     sides = (found[:, :1], found[:, 1:]) if design.stream.anchored else (found[:, ::2], found[:, 1::2])
     left, right = (np.ascontiguousarray(side, np.int32) for side in sides)
     return Drawn(design, left, right)
-
-
-def statistic_rows(seed: int, rows: int, wanted: int) -> NDArray[np.int64]:
-    """Draw the rows that a test is restricted to where all are too many: ascending, int64 of shape (wanted,).
-
-    They depend on the seed alone, so that the test stays exact for the rows drawn; see `spaces.select`.
-
-    Raises
-    ------
-    ValueError
-        If fewer than one or more than all rows are wanted, or the seed is out of bounds.
-    """
-    if not 1 <= wanted <= rows:
-        raise ValueError(f"{wanted} of {rows} rows cannot be drawn")
-    return sampling.batch(seed, 0, wanted, rows)

@@ -12,7 +12,7 @@ from nulls_by_hand import STREAMS, Side, design, side, units_of
 from ordsim_core import betting, intervals, quadruplets, triplets
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.nulls import planes, profiles, rank_tables
-from ordsim_core.nulls.designs import Design, Drawn, Stream, draw, statistic_rows
+from ordsim_core.nulls.designs import Design, Drawn, Stream, draw
 from ordsim_core.spaces import Space, prepare, select
 
 if TYPE_CHECKING:
@@ -236,19 +236,3 @@ WRONG_DESIGNS: list[tuple[tuple[Any, ...], str]] = [
 def test_wrong_designs_are_named(fields: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Design(*fields)
-
-
-def test_rows_of_a_statistic() -> None:
-    found = statistic_rows(5, 100, 30)
-    assert found.dtype == np.int64
-    assert sorted(set(found.tolist())) == found.tolist()
-    assert (len(found), found.min() >= 0, found.max() < 100) == (30, True, True)
-    assert statistic_rows(5, 100, 30).tolist() == found.tolist()
-    assert statistic_rows(6, 100, 30).tolist() != found.tolist()
-    assert statistic_rows(5, 100, 100).tolist() == list(range(100))
-    # Every row as often as any other.
-    times = np.bincount(np.concatenate([statistic_rows(seed, 20, 5) for seed in range(2000)]), minlength=20)
-    assert abs(times - 500).max() < 5 * np.sqrt(2000 * 0.25 * 0.75)
-    for wanted in (0, 101):
-        with pytest.raises(ValueError, match="cannot be drawn"):
-            statistic_rows(0, 100, wanted)

@@ -70,6 +70,14 @@ def test_equal_arrays_have_no_deficit(client: httpx2.Client) -> None:
     assert document["results"][0]["resolution"]["verdict"] == "identical"
 
 
+def test_equal_arrays_under_two_distances_are_not_identical(client: httpx2.Client) -> None:
+    body = request("large", "large", [{"measure": "cka", "kernel": "distance"}, {"measure": "rsa"}], rows=ROWS)
+    body["y"]["distance"] = "manhattan"
+    for result in compare(client, body)["results"]:
+        assert result["deficit"] > 0, result["spec"]
+        assert result["resolution"]["verdict"] == "resolved", result["spec"]
+
+
 def test_an_undefined_measure_leaves_the_others_alone(client: httpx2.Client) -> None:
     constant = [{"measure": "cka"}, {"measure": "rsa"}, {"measure": "cca"}, {"measure": "procrustes"}, {**KNN, "k": 2}]
     body = request("x", "twins", constant, rows={"start": 4, "stop": 8}, calibration={"permutations": 5})

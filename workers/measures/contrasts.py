@@ -34,7 +34,8 @@ JACKKNIFE_ROWS = 20_000
 """Up to so many rows all triplets are counted, for the jackknife on differences of TSI."""
 FIGURES = "differences"
 """Of each difference: itself, low, high; of its jackknife low, high, standard error and p-value, NaN where none."""
-GROUPED = "grouped"
+METHODS = "methods"
+"""Of each difference: the method of its interval and of its jackknife, empty where none."""
 TOO_MANY = f"The jackknife on a difference counts all triplets, of {JACKKNIFE_ROWS} rows at most."
 OF_QUADRUPLETS = "There is no jackknife on differences of QSI: send tsi."
 FEW_GROUPS = "A jackknife over groups needs at least 3 of them."
@@ -161,9 +162,6 @@ def pieces(found: Sequence[Contrast], first: int) -> dict[str, dict[int, NDArray
             row[3:] = one.jackknife.low, one.jackknife.high, one.jackknife.standard_error, p_value
         methods.append((one.sampling.method, "" if one.jackknife is None else one.jackknife.method))
     return {FIGURES: {first: table}, METHODS: {first: np.array(methods)}}
-
-
-METHODS = "methods"
 
 
 def shown(total: Partial, options: MatrixOptions, rows: int, groups: NDArray[np.int64] | None) -> list[dict[str, Any]]:
