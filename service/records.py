@@ -55,7 +55,8 @@ class Progress:
 class Job:
     """One job. JSON columns are parsed; times are as they are shown.
 
-    `recoveries` counts attempts in a row that broke off and left the ledger as they found it.
+    `recoveries` counts attempts in a row that broke off and left the ledger as they found it. `owner` is the id of
+    the API key that submitted it, empty where there were none.
     """
 
     number: int
@@ -71,6 +72,7 @@ class Job:
     request: dict[str, Any]
     arrays: dict[str, Any]
     request_id: str
+    owner: str
     created: str
     started: str | None
     finished: str | None
@@ -87,7 +89,7 @@ class Job:
 
 
 COLUMNS = """number, job, process, status, phase, attempt, recoveries, cancel_requested, label, tags, request, arrays,
-    request_id, created, started, finished, updated, staged, groups_digest, exception"""
+    request_id, owner, created, started, finished, updated, staged, groups_digest, exception"""
 """Everything but the results, which may be long."""
 
 
@@ -113,6 +115,7 @@ def _job(row: sqlite3.Row, progress: Progress) -> Job:
         request=json.loads(row["request"]),
         arrays=json.loads(row["arrays"]),
         request_id=row["request_id"],
+        owner=row["owner"],
         created=row["created"],
         started=row["started"],
         finished=row["finished"],

@@ -6,44 +6,22 @@ Every method is one transaction and may be called from any thread.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from service import transactions
+from service import submissions, transactions
 from service.database import Database
 from service.ledger import Ledger
 from service.records import COLUMNS, Job, read_jobs
-from service.states import IllegalTransitionError, JobStatus, KeyReuseError, Phase
+from service.states import IllegalTransitionError, JobStatus, Phase
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
+    from service.submissions import NewJob
     from workers.staging import StagedArray
-
-
-@dataclass(frozen=True, slots=True)
-class NewJob:
-    """What is written down when a job is submitted.
-
-    `key` and `body` are the idempotency key and the hash of the request that came with it.
-    """
-
-    id: str
-    process: str
-    request: Mapping[str, Any]
-    arrays: Mapping[str, Any] = field(default_factory=dict)
-    label: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
-    request_id: str = ""
-    key: str | None = None
-    body: str | None = None
-
-    def with_arrays(self, arrays: Mapping[str, Any]) -> NewJob:
-        """The same, with what was found out about its arrays."""
-        return replace(self, arrays=arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +32,7 @@ class Filters:
     process: str | None = None
     label: str | None = None
     tags: tuple[tuple[str, str], ...] = ()
+    owner: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,33 +82,21 @@ class JobStore:
             If the key came with another request before.
         """
         with self._database.write() as connection:
-            if new.key is not None and (earlier := _keyed(connection, new.key, new.body)):
+            if (earlier := submissions.known(connection, new)) is not None:
                 return transactions.fetch(connection, earlier), False
-            now = self._now()
-            connection.execute(
-                "INSERT INTO jobs"
-                " (job, process, status, label, tags, request, arrays, request_id, created, updated)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(new.id, new.process, JobStatus.ACCEPTED, new.label, json.dumps(dict(new.tags))),
-                    *(json.dumps(new.request), json.dumps(new.arrays), new.request_id, now, now),
-                ),
-            )
-            if new.key is not None:
-                connection.execute("INSERT INTO idempotency VALUES (?, ?, ?, ?)", (new.key, new.body, new.id, now))
-            transactions.append(connection, new.id, "accepted", {}, self._now())
+            submissions.insert(connection, new, self._now())
             return transactions.fetch(connection, new.id), True
 
-    def find_by_key(self, key: str, body: str) -> Job | None:
+    def find_known(self, new: NewJob) -> Job | None:
         """Return the job that this idempotency key made, if any; KeyReuseError as in `submit`."""
         with self._database.read() as connection:
-            job = _keyed(connection, key, body)
+            job = submissions.known(connection, new)
             return None if job is None else transactions.fetch(connection, job)
 
-    def get(self, job: str) -> Job:
-        """Return one job; UnknownJobError if there is none."""
+    def get(self, job: str, owner: str | None = None) -> Job:
+        """Return one job; UnknownJobError if there is none, or if an owner is named and it is another's."""
         with self._database.read() as connection:
-            return transactions.fetch(connection, job)
+            return transactions.fetch(connection, job, owner)
 
     def list(self, filters: Filters, limit: int, before: int | None = None) -> tuple[Sequence[Job], int | None]:
         """Return the newest jobs older than `before`, and the number to go on from, if there are more."""
@@ -137,7 +104,7 @@ class JobStore:
         if before is not None:
             clauses.append("number < ?")
             values.append(before)
-        for column in ("status", "process", "label"):
+        for column in ("owner", "status", "process", "label"):
             if (value := getattr(filters, column)) is not None:
                 clauses.append(f"{column} = ?")
                 values.append(value)
@@ -222,16 +189,18 @@ class JobStore:
             transactions.move(connection, row["job"], JobStatus.RUNNING, columns, self._now())
             return transactions.fetch(connection, row["job"])
 
-    def cancel(self, job: str) -> Job:
+    def cancel(self, job: str, owner: str | None = None) -> Job:
         """Dismiss an accepted job, ask a running one to stop; nothing more happens to a dismissed one.
 
         Raises
         ------
         IllegalTransitionError
             If the job was successful or failed.
+        UnknownJobError
+            As `get`.
         """
         with self._database.write() as connection:
-            current = transactions.fetch(connection, job)
+            current = transactions.fetch(connection, job, owner)
             if current.status is JobStatus.ACCEPTED:
                 transactions.move(connection, job, JobStatus.DISMISSED, {"cancel_requested": 1}, self._now())
             elif current.status is JobStatus.RUNNING:
@@ -282,13 +251,3 @@ class JobStore:
             transactions.require_running(connection, job)
             if transactions.fetch(connection, job).staged is None:
                 transactions.update(connection, job, columns, self._now())
-
-
-def _keyed(connection: sqlite3.Connection, key: str, body: str | None) -> str | None:
-    """Return the job that an idempotency key made."""
-    row = connection.execute("SELECT body, job FROM idempotency WHERE key = ?", (key,)).fetchone()
-    if row is None:
-        return None
-    if row["body"] != body:
-        raise KeyReuseError(row["job"])
-    return str(row["job"])

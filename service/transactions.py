@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def fetch(connection: sqlite3.Connection, job: str) -> Job:
-    """Return one job; UnknownJobError if there is none."""
+def fetch(connection: sqlite3.Connection, job: str, owner: str | None = None) -> Job:
+    """Return one job; UnknownJobError if there is none, or if an owner is named and it is another's."""
     rows = connection.execute(f"SELECT {COLUMNS} FROM jobs WHERE job = ?", (job,)).fetchall()
-    if not rows:
+    if not rows or owner not in (None, rows[0]["owner"]):
         raise UnknownJobError(job)
     return read_jobs(connection, rows)[0]
 

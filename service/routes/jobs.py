@@ -23,7 +23,8 @@ from service.records import Job
 from service.services import Injected, Services
 from service.states import JobStatus
 from service.status import JSON, status_document
-from service.store import Filters, NewJob
+from service.store import Filters
+from service.submissions import NewJob
 
 RETRY_SECONDS = "1"
 WAIT_LIMIT = 30
@@ -89,7 +90,7 @@ async def submit_job(
 
 def _submit(services: Services, body: schemas.Request, new: NewJob, place: Workplace) -> Job:
     """Check and accept; a key that is known answers at once, whatever became of the arrays since."""
-    if new.key is not None and (known := services.store.find_by_key(new.key, new.body or "")):
+    if known := services.store.find_known(new):
         return known
     checked = checks.check(body, services.roots, place)
     return services.store.submit(new.with_arrays(checked.arrays))[0]

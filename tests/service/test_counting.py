@@ -18,7 +18,8 @@ from service.counting import Counting
 from service.planning import Workplace
 from service.preparing import Prepared
 from service.schemas import JobRequest
-from service.store import JobStore, NewJob
+from service.store import JobStore
+from service.submissions import NewJob
 from tests.service.conftest import request
 from workers.errors import ProblemError
 from workers.measures.protocol import Budget, Measure, MeasureOptions, Outcome, PairFacts, PairShape, Shard

@@ -12,7 +12,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from ordsim_core.counts import AgreementCounts
 from service.states import IllegalTransitionError, JobStatus, Phase
-from service.store import Filters, JobStore, NewJob
+from service.store import Filters, JobStore
+from service.submissions import NewJob
 from workers.measures.protocol import Shard
 from workers.partials import Partial
 

@@ -14,7 +14,8 @@ from service.counting import IN_FLIGHT
 from service.pipeline import JobContext, Pipeline
 from service.preparing import Preparation, Prepared, Stopped
 from service.schemas import JobRequest
-from service.store import JobStore, NewJob
+from service.store import JobStore
+from service.submissions import NewJob
 from tests.service.conftest import EXACT, SAMPLED, request
 from workers import execute
 from workers.cluster import Resources

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.status import status_document
-from service.store import JobStore, NewJob
+from service.store import JobStore
+from service.submissions import NewJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable

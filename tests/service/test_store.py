@@ -25,7 +25,8 @@ from service.states import (
     Phase,
     UnknownJobError,
 )
-from service.store import Filters, JobStore, NewJob
+from service.store import Filters, JobStore
+from service.submissions import NewJob
 from workers.measures.protocol import Shard
 from workers.partials import Partial
 from workers.staging import StagedArray
@@ -332,8 +333,8 @@ def test_an_idempotency_key_makes_one_job(store: JobStore) -> None:
     with pytest.raises(KeyReuseError):
         store.submit(new("c", key="k", body="2"))
     with pytest.raises(KeyReuseError):
-        store.find_by_key("k", "2")
-    assert store.find_by_key("other", "1") is None
+        store.find_known(new(key="k", body="2"))
+    assert store.find_known(new(key="other", body="1")) is None
     assert [job.id for job in store.list(Filters(), 10)[0]] == ["a"]
 
 
@@ -342,6 +343,25 @@ def test_concurrent_submissions_under_one_key_make_one_job(store: JobStore) -> N
         made = list(pool.map(lambda number: store.submit(new(f"job{number}", key="k", body="1")), range(40)))
     assert len({job.id for job, _ in made}) == 1
     assert sum(first for _, first in made) == 1
+
+
+def test_owners_share_neither_jobs_nor_idempotency_keys(store: JobStore) -> None:
+    mine, _ = store.submit(new("mine", owner="me", key="k", body="1"))
+    theirs, made = store.submit(new("theirs", owner="them", key="k", body="2"))
+    assert made
+    assert (mine.owner, theirs.owner) == ("me", "them")
+    assert store.find_known(new(owner="", key="k", body="1")) is None
+    assert store.get("mine", "me") == mine == store.get("mine")
+    with pytest.raises(UnknownJobError):
+        store.get("theirs", "me")
+    with pytest.raises(UnknownJobError):
+        store.get("theirs", "")
+    with pytest.raises(UnknownJobError):
+        store.cancel("theirs", "me")
+    assert store.get("theirs").status is JobStatus.ACCEPTED
+    for owner, expected in (("me", ["mine"]), ("them", ["theirs"]), ("", []), (None, ["theirs", "mine"])):
+        assert [job.id for job in store.list(Filters(owner=owner), 10)[0]] == expected, owner
+    assert store.cancel("mine", "me").status is JobStatus.DISMISSED
 
 
 def test_concurrent_writers_lose_nothing(store: JobStore) -> None:
@@ -427,6 +447,25 @@ def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, monkeypat
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(scripts) - 1,)
         assert not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'extra'").fetchall()
+
+
+def test_jobs_from_before_there_were_owners_keep_their_idempotency_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "jobs.sqlite3"
+    scripts = database.migrations()
+    before = next(number for number, script in enumerate(scripts) if "COLUMN owner" in script)
+    monkeypatch.setattr(database, "migrations", lambda: scripts[:before])
+    with database.Database(path).write() as connection:
+        connection.execute(
+            "INSERT INTO jobs (job, process, status, tags, request, arrays, request_id, created, updated)"
+            " VALUES ('a', 'compare', 'accepted', '{}', '{}', '{}', '', '', '')"
+        )
+        connection.execute("INSERT INTO idempotency VALUES ('k', '1', 'a', '')")
+    monkeypatch.setattr(database, "migrations", lambda: scripts)
+    with closing(JobStore(path)) as store:
+        job, made = store.submit(new("b", key="k", body="1"))
+        assert (job.id, job.owner, made) == ("a", "", False)
 
 
 def test_a_script_that_ends_too_early_is_found() -> None:
