@@ -108,6 +108,7 @@ class Resolution(Document):
     method: str = Field(description="How the deficit was computed.")
     floor_arithmetic: float = Field(description="The largest that rounding in the computation can feign.")
     floor_storage: float | None = Field(description="What rounding the values for storage leaves; null if not known.")
+    floor_rows: int | None = Field(description="On how many rows that was measured; null if a formula gave it.")
     storage_reason: str | None = Field(description="Why it is not known.")
     effective_precision: EffectivePrecision
     eta_equivalent: float | None = Field(description="Relative size of the random perturbation with this deficit.")

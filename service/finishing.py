@@ -39,7 +39,7 @@ def outcomes(
         outcome = measure.finish(total, known, options, request.confidence_of(options))
         # Equal arrays under two distances are two spaces, whose deficit need not be 0.
         same = identical and outcome.deficit == 0
-        outcome = replace(outcome, resolution=resolved.resolution(total, outcome, identical=same))
+        outcome = replace(outcome, resolution=resolved.resolution(options, total, outcome, identical=same))
         if position >= len(entries):
             place = position - len(entries)
             # Of two arrays, a matrix of scores would only say the same again.

@@ -1,4 +1,4 @@
-"""Some rows of all arrays of a grid, drawn at random: for permutations, where there are too many rows."""
+"""Arrays of a grid that are not those of the job: some of their rows, drawn at random, or values in memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ordsim_core import sampling, spaces
-from ordsim_core.distances import Distance
+from ordsim_core.distances import Distance, Precision
 from workers.measures.given import Grid
+from workers.measures.protocol import EXACT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,29 @@ class SomeRows:
         if self.distance is Distance.PRECOMPUTED:
             return values[np.ix_(self.rows, self.rows)]
         return np.ascontiguousarray(values[self.rows])
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """An array that is not staged."""
+
+    held: NDArray[Any]
+    distance: Distance
+    precision: str = EXACT
+    fingerprint: str = ""
+
+    @property
+    def columns(self) -> int:
+        """D, the number of columns."""
+        return int(self.held.shape[1])
+
+    def space(self) -> Space:
+        """Prepare it for its distance."""
+        return spaces.prepare(self.held, self.distance, Precision(self.precision))
+
+    def values(self) -> NDArray[Any]:
+        """The array itself."""
+        return self.held
 
 
 def subset(grid: Grid, size: int, seed: int, *, whole_groups: bool = False) -> Grid:

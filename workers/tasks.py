@@ -14,11 +14,11 @@ from workers import cancellation, costs, identifiers
 from workers.environment import from_environment
 from workers.errors import ProblemError
 from workers.measures import registry, resolved
-from workers.measures.given import Pair, Values
+from workers.measures.given import Pair
 from workers.partials import weaker
 from workers.preload import ensure_warm
 from workers.spaces import space_cache
-from workers.subjects import Side, StagedSide, naming_rows, stage, subject
+from workers.subjects import LoadedSide, Side, StagedSide, naming_rows, stage, subject
 
 if TYPE_CHECKING:
     from workers.arrays import MissingChunks
@@ -146,8 +146,9 @@ def count_shard(task: ShardTask) -> ShardResult:
     _make_room(task.memory_bytes)
     with naming_rows(task.x[0], task.y[0]):
         partial = measure.partial(found, task.shard, task.options, task.seed, checkpoint)
-    if isinstance(found, Values) and task.shard.index == 0:
-        partial += resolved.examine(task.options, found, checkpoint)
+    if task.shard.index == 0 and task.options.innermost is task.options and len(task.x) == len(task.y) == 1:
+        x, y = (LoadedSide(side[0], checkpoint) for side in (task.x, task.y))
+        partial += resolved.examine(task.options, x, y, checkpoint)
     if isinstance(found, Pair):
         partial = replace(partial, precision=weaker(found.x.precision.value, found.y.precision.value))
     seconds = time.perf_counter() - started

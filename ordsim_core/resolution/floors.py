@@ -196,7 +196,12 @@ def spread(values: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 def measured_storage_floor(
-    values: NDArray[Any], precision: StoragePrecision, deficit: Deficit, rows: int = 1000, seed: int = 0
+    values: NDArray[Any],
+    precision: StoragePrecision,
+    deficit: Deficit,
+    rows: int = 1000,
+    draws: int = 1,
+    seed: int = 0,
 ) -> float | None:
     """Deficit that one side's rounding leaves, for a measure without a formula: that of some rows, dithered.
 
@@ -207,11 +212,16 @@ def measured_storage_floor(
     precision : StoragePrecision
         That of all of them.
     deficit : callable
-        The measure: takes two float64 arrays of equal shape, returns their deficit, or None if it is undefined.
+        The measure: takes two float64 arrays of equal shape, returns their deficit, or None if it is undefined. It may
+        be negative, of a measure that can exceed 1: its size is what counts.
     rows : int
         How many rows to take at most, evenly spread.
+    draws : int
+        How often errors are drawn; the floor is the mean.
     seed : int
         Of the errors that are drawn.
     """
-    stored = spread(values, rows).astype(np.float64)
-    return deficit(stored, dithered(stored, precision, np.random.default_rng(seed)))
+    stored, generator = spread(values, rows).astype(np.float64), np.random.default_rng(seed)
+    found = [deficit(stored, dithered(stored, precision, generator)) for _ in range(draws)]
+    sizes = [abs(one) for one in found if one is not None]
+    return math.fsum(sizes) / draws if len(sizes) == draws else None

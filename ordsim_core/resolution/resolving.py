@@ -34,6 +34,8 @@ class Resolution:
         Largest deficit that rounding in the computation can feign.
     floor_storage : float or None
         Expected deficit that rounding the values for storage leaves, of both arrays; None if it is not known.
+    floor_rows : int or None
+        On how many rows of each array it was measured; None where it comes from a formula, or there is none.
     storage_reason : str or None
         Why it is not known.
     effective_precision : EffectivePrecision
@@ -56,6 +58,7 @@ class Resolution:
     method: str
     floor_arithmetic: float
     floor_storage: float | None
+    floor_rows: int | None
     storage_reason: str | None
     effective_precision: EffectivePrecision
     eta_equivalent: float | None
@@ -121,6 +124,7 @@ def resolve(
         method=method,
         floor_arithmetic=arithmetic,
         floor_storage=storage,
+        floor_rows=None if storage is None else x.floor_rows,
         storage_reason=reason,
         effective_precision=names,
         eta_equivalent=eta,

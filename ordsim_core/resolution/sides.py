@@ -23,7 +23,6 @@ FLOOR_ROWS = 2048
 TWO_LEVELS = "two values only, which do not tell how large the values before them were"
 CONSTANT = "all rows are equal"
 UNDEFINED = "the measure is undefined on some of its rows"
-NO_FORMULA = "there is no formula for this measure"
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,15 @@ class Side:
     participation : float or None
         Effective number of dimensions, as a share of the columns: the deficit of linear CKA is about this times the
         squared relative size of a random perturbation. None for other measures.
+    floor_rows : int or None
+        On how many rows the floor was measured; None where it comes from a formula, or there is none.
     """
 
     precision: StoragePrecision
     storage_floor: float | None
     reason: str | None = None
     participation: float | None = None
+    floor_rows: int | None = None
 
 
 def linear_cka_side(
@@ -87,28 +89,44 @@ def procrustes_side(
     return Side(precision, floor, CONSTANT if floor is None else None)
 
 
-def plain_side(
-    values: NDArray[Any], deficit: Deficit | None = None, checkpoint: Callable[[], None] = no_checkpoint
+def measured_side(
+    values: NDArray[Any],
+    deficit: Deficit,
+    rows: int = FLOOR_ROWS,
+    draws: int = 1,
+    checkpoint: Callable[[], None] = no_checkpoint,
+    least: float = 0.0,
 ) -> Side:
-    """Examine one array for a measure that has no formula for its floor.
+    """Examine one array for a measure that has no formula for its floor, by rounding some rows anew.
 
     Parameters
     ----------
     values : ndarray, shape (N, D)
         As in `linear_cka_side`.
-    deficit : callable or None
-        The measure itself, with which the floor is measured on some rows (`floors.measured_storage_floor`); None leaves
-        the floor open.
+    deficit : callable
+        The measure itself, see `floors.measured_storage_floor`.
+    rows : int
+        How many rows the floor is measured on at most. Where it depends on how dense the rows lie, as of neighbours,
+        the floor of many more is larger.
+    draws : int
+        How often errors are drawn; the floor is the mean.
     checkpoint : callable
         Called between blocks; may raise to give up.
+    least : float
+        The smallest floor that can be found on so many rows: none that was measured is taken to be smaller.
     """
     precision = precision_of(values, checkpoint)
-    if deficit is None:
-        return Side(precision, None, NO_FORMULA)
     if _is_binary(precision):
         return Side(precision, None, TWO_LEVELS)
-    floor = measured_storage_floor(values, precision, deficit)
-    return Side(precision, floor, UNDEFINED if floor is None else None)
+    floor = measured_storage_floor(values, precision, deficit, rows, draws)
+    if floor is None:
+        return Side(precision, None, UNDEFINED)
+    return Side(precision, max(floor, least), floor_rows=min(rows, len(values)))
+
+
+def plain_side(values: NDArray[Any], reason: str, checkpoint: Callable[[], None] = no_checkpoint) -> Side:
+    """Examine one array of which, for the reason given, no floor can be told; parameters as in `measured_side`."""
+    return Side(precision_of(values, checkpoint), None, reason)
 
 
 def _is_binary(precision: StoragePrecision) -> bool:

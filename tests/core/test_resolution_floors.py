@@ -13,11 +13,11 @@ from ordsim_core.resolution.precision import precision_of
 from ordsim_core.resolution.scatter import scatter_of
 from ordsim_core.resolution.sides import (
     CONSTANT,
-    NO_FORMULA,
     TWO_LEVELS,
     UNDEFINED,
     Side,
     linear_cka_side,
+    measured_side,
     plain_side,
     procrustes_side,
 )
@@ -90,10 +90,11 @@ def test_a_floor_can_be_measured_on_some_rows(rows: int) -> None:
         sizes.append(len(x))
         return deficit(x, y)
 
-    side, formula = plain_side(stored, noting), linear_cka_side(stored)
+    side, formula = measured_side(stored, noting, 1000), linear_cka_side(stored)
     assert sizes == [min(rows, 1000)]
+    assert side.floor_rows == sizes[0]
     assert side.storage_floor == pytest.approx(formula.storage_floor, rel=0.15)
-    assert side == plain_side(stored, deficit)
+    assert side == measured_side(stored, deficit, 1000)
 
 
 def procrustes_deficit(x: np.ndarray, y: np.ndarray) -> float:
@@ -177,9 +178,9 @@ def test_what_has_no_floor_says_why() -> None:
         assert (examine(flat).storage_floor, examine(flat).reason) == (None, CONSTANT)
         assert (examine(signs).storage_floor, examine(signs).reason) == (None, TWO_LEVELS)
     assert linear_cka_side(flat).participation is None
-    assert plain_side(generator().random((5, 2))).reason == NO_FORMULA
-    assert plain_side(signs, deficit).reason == TWO_LEVELS
-    assert plain_side(generator().random((5, 2)), lambda *_: None).reason == UNDEFINED
+    assert plain_side(generator().random((5, 2)), "it is given").reason == "it is given"
+    assert measured_side(signs, deficit).reason == TWO_LEVELS
+    assert measured_side(generator().random((5, 2)), lambda *_: None).reason == UNDEFINED
 
 
 def test_blocks_can_be_given_up() -> None:
@@ -189,9 +190,12 @@ def test_blocks_can_be_given_up() -> None:
     def give_up() -> None:
         raise GivenUpError
 
-    for examine in (linear_cka_side, procrustes_side, plain_side):
+    random = generator().random((5, 2))
+    with pytest.raises(GivenUpError):
+        measured_side(random, deficit, checkpoint=give_up)
+    for examine in (linear_cka_side, procrustes_side):
         with pytest.raises(GivenUpError):
-            examine(generator().random((5, 2)), checkpoint=give_up)
+            examine(random, checkpoint=give_up)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,15 @@ from ordsim_core.resolution.formats import FLOAT16, FLOAT32
 from ordsim_core.resolution.grids import Grid
 from ordsim_core.resolution.precision import StoragePrecision
 from ordsim_core.resolution.resolving import Resolution, resolve
-from ordsim_core.resolution.sides import NO_FORMULA, Side, plain_side
+from ordsim_core.resolution.sides import Side, plain_side
 from ordsim_core.resolution.verdicts import Question, Verdict, judge
 
 SINGLE = StoragePrecision("float32", 2.0**-24, FLOAT32)
 HALF = StoragePrecision("float16", 2.0**-11, FLOAT16)
 INT8 = StoragePrecision("int8", 2.0**-8, FLOAT16, Grid(1.0, 255))
+
+
+NO_FORMULA = "there is no formula for it"
 
 
 def side(precision: StoragePrecision, floor: float | None) -> Side:
@@ -72,7 +75,7 @@ def test_the_arithmetic_answers_for_the_stored_arrays() -> None:
 
 
 def test_comparisons_in_doubt_are_a_floor_of_counts() -> None:
-    plain = plain_side(np.linspace(0, 1, 60).reshape(20, 3) ** 2)
+    plain = plain_side(np.linspace(0, 1, 60).reshape(20, 3) ** 2, NO_FORMULA)
     resolution = resolve(1e-6, "counts", plain, plain, uncertain=2e-6)
     assert resolution.verdict is resolution.verdict_stored is Verdict.BELOW_RESOLUTION
     assert (resolution.question, resolution.floor_storage) == (Question.STORED, None)
