@@ -12,27 +12,28 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import SerializeAsAny
 
-from ordsim_core.calibration import schemes, stopping, values
+from ordsim_core.calibration import stopping, values
 from ordsim_core.calibration.aggregates import Kind as AggregateKind
 from ordsim_core.calibration.aggregates import aggregate
-from ordsim_core.calibration.errors import NonFiniteStatisticError, UndefinedPermutationError
+from ordsim_core.calibration.errors import NonFiniteStatisticError
 from workers import operands
 from workers.errors import ProblemError
 from workers.measures import cutting, grids, registry
 from workers.measures.calibration import Calibration
 from workers.measures.given import UndefinedStatistic
 from workers.measures.grids import Basis
+from workers.measures.orders import BETWEEN, ORDERS_BYTES, ranging
 from workers.measures.ordinal_nulls import DesignStatistic
 from workers.measures.protocol import GRID, Budget, Measure, MeasureOptions, PairShape, Shard
 from workers.partials import Partial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from ordsim_core.calibration.schemes import Scheme
     from workers.measures.given import Grid, NullStatistic, Operand
+    from workers.measures.orders import Orders
     from workers.measures.protocol import Checkpoint, Outcome, PairFacts
 
 STATISTICS = "statistics"
@@ -51,9 +52,6 @@ COMMON_SECONDS = 2.0
 """Length of a shard, for an estimate."""
 PARTIAL_BYTES = 64 * 1024**2
 """Most that a shard writes down."""
-ORDERS_BYTES = 32 * 1024**2
-"""Of orders of rows that are held at a time."""
-BETWEEN = "between-groups"
 
 
 class PermutedOptions(MeasureOptions):
@@ -149,22 +147,15 @@ class Permuted(Measure):
         grid = operands.subset(pair, found.rows, seed, whole_groups=kept)
         if grid.shape.rows < found.rows:  # whole groups
             found = setting(replace(pair.shape, rows=grid.shape.rows), options, seed)
-        if options.calibration is None:
-            orders = _Orders(None, range(1), seed, grid.shape.rows)
-        else:
-            scheme = _scheme(options.calibration, grid)
-            numbers = _numbers(scheme, options.permutations, shard)
-            orders = _Orders(scheme, numbers, seed, grid.shape.rows, options.permutations)
-        # What cannot be permuted in y is permuted in x.
-        flipped = orders.scheme is not None and orders.scheme.side == "x"
-        if flipped and not found.statistic.symmetric:
+        orders = ranging(options.calibration, grid, shard, seed)
+        if orders.of_x and not found.statistic.symmetric:
             raise _one_sided(options)
-        x, y = (grid.y, grid.x) if flipped else (grid.x, grid.y)
+        x, y = (grid.y, grid.x) if orders.of_x else (grid.x, grid.y)
         try:
             statistics = _statistics(found.statistic, x, y, orders, checkpoint, pairs=options.pairs)
         except UndefinedStatistic as error:
             return Partial(pieces={REASON: {shard.start: np.array([str(error)])}})
-        if flipped:
+        if orders.of_x:
             statistics = statistics.swapaxes(1, 2)
         return Partial(
             pieces={STATISTICS: {shard.start: statistics}},
@@ -286,24 +277,6 @@ def setting(shape: PairShape, options: PermutedOptions, seed: int) -> Setting:
     )
 
 
-def _scheme(calibration: Calibration, grid: Grid) -> Scheme:
-    """Choose the permutations; undefined-permutation if there are none."""
-    groups, constant = grid.groups, None
-    if calibration.scheme == BETWEEN and groups is not None and len(set(np.bincount(groups).tolist())) > 1:
-        constant = _constant_side(grid, groups)
-    try:
-        return schemes.scheme(calibration.scheme, grid.shape.rows, groups, constant=constant)
-    except UndefinedPermutationError as error:
-        raise ProblemError("undefined-permutation", f"Rows cannot be permuted: {error}.") from None
-
-
-def _constant_side(grid: Grid, groups: NDArray[np.int64]) -> schemes.Side | None:
-    """Name a side all of whose arrays have equal rows within every group."""
-    if all(schemes.constant_within(one.values(), groups) for one in grid.y):
-        return "y"
-    return "x" if all(schemes.constant_within(one.values(), groups) for one in grid.x) else None
-
-
 def _one_sided(options: PermutedOptions) -> ProblemError:
     measure, method = options.inner.label
     return ProblemError(
@@ -314,45 +287,11 @@ def _one_sided(options: PermutedOptions) -> ProblemError:
     )
 
 
-def _numbers(scheme: Scheme, permutations: int, shard: Shard) -> range:
-    """Numbers of the shard's permutations: 0 is the identity; of all there are, if these are so few."""
-    if scheme.has_at_most(permutations):
-        return range(min(shard.start, scheme.number), min(shard.stop, scheme.number))
-    return range(shard.start, shard.stop)
-
-
-@dataclass(frozen=True)
-class _Orders:
-    """Orders of rows, made a few at a time; without a scheme, the rows as they are."""
-
-    scheme: Scheme | None
-    numbers: range
-    seed: int
-    rows: int
-    permutations: int = 0
-
-    def blocks(self) -> Iterator[tuple[int, list[NDArray[np.int64]]]]:
-        """Give the place of the first order of each block, and the block."""
-        step = max(1, ORDERS_BYTES // (8 * max(1, self.rows)))
-        for first in range(0, len(self.numbers), step):
-            yield first, [self._order(number) for number in self.numbers[first : first + step]]
-
-    def _order(self, number: int) -> NDArray[np.int64]:
-        if self.scheme is None:
-            return np.arange(self.rows)
-        return self.scheme.listed(number) if self.enumerated else self.scheme.drawn(self.seed, number)
-
-    @property
-    def enumerated(self) -> bool:
-        """Whether all permutations there are are gone through."""
-        return self.scheme is not None and self.scheme.has_at_most(self.permutations)
-
-
 def _statistics(
     statistic: NullStatistic,
     x: Sequence[Operand],
     y: Sequence[Operand],
-    orders: _Orders,
+    orders: Orders,
     checkpoint: Checkpoint,
     *,
     pairs: bool,
