@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,16 @@ from pydantic.alias_generators import to_camel
 
 from ordsim_core.calibration.adjusted import holm, westfall_young
 from ordsim_core.calibration.aggregates import aggregate
+from ordsim_core.calibration.conclusions import Conclusion
 from ordsim_core.calibration.conclusions import conclude as conclude_one
+from ordsim_core.calibration.layers import conclude_layers
 from workers.measures.protocol import Outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.calibration.aggregates import Kind
-    from ordsim_core.calibration.conclusions import Conclusion
+    from ordsim_core.calibration.layers import PairConclusions
     from workers.measures.calibration import Calibration
     from workers.measures.given import NullStatistic
 
@@ -77,20 +79,17 @@ def conclude(
     figures: dict[str, Any] = {"matrix": _scores(statistics[0], unit), "best": _best(statistics[0], unit)}
     if calibration is None:
         return Outcome(score, deficit, figures=figures)
-    concluding = _Concluding(calibration, enumerated, confidence)
-    whole = concluding.of(sums, terms * unit)
-    if calibration.early_stop is None:  # else how many draws there are was the aggregate's choice
-        figures["perPair"] = [
-            [_pair(concluding.of(statistics[:, row, column], unit)) for column in range(statistics.shape[2])]
-            for row in range(statistics.shape[1])
-        ]
+    settings = _settings(calibration, confidence, enumerated=enumerated)
+    found = conclude_layers(statistics[0], statistics[1:], aggregate=kind, denominator=unit, **settings)
+    if found.pairs is not None and calibration.early_stop is None:
+        figures["perPair"] = _pairs(found.pairs)
     return Outcome(
         score,
         deficit,
         figures=figures,
-        calibration={**_shown(whole), "scheme": calibration.scheme, "statistic": basis.about},
-        artifacts={NULL: _null(sums, terms * unit, whole)},
-        cautions=_cautions(basis, whole),
+        calibration={**_shown(found), "scheme": calibration.scheme, "statistic": basis.about},
+        artifacts={NULL: _null(sums, terms * unit, found)},
+        cautions=_cautions(basis, found),
     )
 
 
@@ -113,9 +112,10 @@ def conclude_pairs(
     number, unit = statistics.shape[1], basis.statistic.unit or 1
     above = np.triu_indices(number, 1)
     flat = np.ascontiguousarray(statistics[:, above[0], above[1]])
-    concluding = _Concluding(calibration, enumerated, confidence)
-    whole = concluding.of(flat.max(axis=1), unit)
-    alone = [concluding.of(flat[:, place], unit).p_value for place in range(flat.shape[1])]
+    settings = _settings(calibration, confidence, enumerated=enumerated)
+    largest = flat.max(axis=1)
+    whole = conclude_one(largest[0], largest[1:], denominator=unit, **settings)
+    alone = [conclude_one(column[0], column[1:], denominator=unit, **settings).p_value for column in flat.T]
     adjusted = {"adjusted": westfall_young(flat).tolist(), "holm": holm(alone).tolist()}
     figures = {}
     for name, values in {"pValues": alone, **adjusted}.items():
@@ -128,7 +128,7 @@ def conclude_pairs(
         None,
         figures=figures,
         calibration={**_shown(whole), "scheme": calibration.scheme, "statistic": basis.about},
-        artifacts={NULL: _null(flat.max(axis=1), unit, whole)},
+        artifacts={NULL: _null(largest, unit, whole)},
         cautions=_cautions(basis, whole),
     )
 
@@ -139,24 +139,16 @@ def _null(values: NDArray[Any], denominator: int, conclusion: Conclusion) -> NDA
     return np.array([value / denominator for value in values[1 : drawn + 1].tolist()])
 
 
-@dataclass(frozen=True, slots=True)
-class _Concluding:
-    calibration: Calibration
-    enumerated: bool
-    confidence: float
-
-    def of(self, values: NDArray[Any], denominator: int) -> Conclusion:
-        stop = self.calibration.early_stop
-        return conclude_one(
-            values[0].item() if isinstance(values[0], np.generic) else values[0],
-            values[1:],
-            alpha=self.calibration.alpha,
-            smax=self.calibration.smax,
-            denominator=denominator,
-            enumerated=self.enumerated,
-            early_stop=None if stop is None or self.enumerated else stop.exceedances,
-            confidence=self.confidence,
-        )
+def _settings(calibration: Calibration, confidence: float, *, enumerated: bool) -> dict[str, Any]:
+    """What every conclusion of a job has in common."""
+    stop = calibration.early_stop
+    return {
+        "alpha": calibration.alpha,
+        "smax": calibration.smax,
+        "enumerated": enumerated,
+        "early_stop": None if stop is None or enumerated else stop.exceedances,
+        "confidence": confidence,
+    }
 
 
 def _score(value: Any, denominator: int, *, exact: bool) -> tuple[float, float | None]:
@@ -175,18 +167,23 @@ def _best(statistics: NDArray[Any], unit: int) -> dict[str, Any]:
     return {"x": row, "y": column, "score": statistics[row, column].item() / unit}
 
 
-def _pair(conclusion: Conclusion) -> dict[str, Any]:
-    """One pair's own calibration: as good as chance makes the best of many look."""
-    return {"score": conclusion.score, "pValue": conclusion.p_value, "corrected": False}
+def _pairs(found: PairConclusions) -> list[list[dict[str, Any]]]:
+    """Each pair's own calibration: as good as chance makes the best of many look."""
+    return [
+        [{"score": score, "pValue": p_value, "corrected": found.corrected} for score, p_value in zip(*row, strict=True)]
+        for row in zip(found.scores.tolist(), found.p_values.tolist(), strict=True)
+    ]
 
 
 def _shown(conclusion: Conclusion) -> dict[str, Any]:
-    """The conclusion under the contract's names."""
-    return {to_camel(name): _camel(value) for name, value in asdict(conclusion).items()}
+    """What every conclusion says, under the contract's names."""
+    found = {field.name: getattr(conclusion, field.name) for field in fields(Conclusion)}
+    found["p_value_interval"] = _camel(asdict(conclusion.p_value_interval))
+    return _camel(found)
 
 
-def _camel(value: Any) -> Any:
-    return {to_camel(name): part for name, part in value.items()} if isinstance(value, dict) else value
+def _camel(found: dict[str, Any]) -> dict[str, Any]:
+    return {to_camel(name): part for name, part in found.items()}
 
 
 def _cautions(basis: Basis, conclusion: Conclusion) -> list[tuple[str, str]]:
