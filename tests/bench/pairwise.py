@@ -53,11 +53,11 @@ def measure(options: Options) -> Iterator[Figure]:
         "tiles": on(rows, _tiles),
         "tiles, exp": on(rows, _exponentials),
         "tiles, sorts": on(rows, _sorted_tiles),
-        "pearson": on(rows, _pearson),
-        "spearman": on(rows, _spearman),
+        "pearson": on(rows, pearson),
+        "spearman": on(rows, spearman_of),
         "rbf": _with_bandwidths(rows, _rbf),
-        "rbf, medians": on(rows, _rbf_with_medians),
-        "near pearson": on(rows, _pearson, near=True),
+        "rbf, medians": on(rows, rbf_with_medians),
+        "near pearson": on(rows, pearson, near=True),
         "near rbf": _with_bandwidths(rows, _rbf, near=True),
     }
     seconds = in_turns(contenders, options.repetitions)
@@ -80,9 +80,9 @@ def measure(options: Options) -> Iterator[Figure]:
 def _against_textbook(rows: int, repetitions: int) -> Iterator[Figure]:
     case = f"Gaussian, {data.size(rows)} x {COLUMNS}"
     pairs: dict[str, tuple[Callable[[Sides], float], Callable[[Sides], float]]] = {
-        "pearson": (_pearson, _textbook_pearson),
-        "spearman": (_spearman, _textbook_spearman),
-        "rbf": (_rbf_with_medians, _textbook_rbf),
+        "pearson": (pearson, _textbook_pearson),
+        "spearman": (spearman_of, _textbook_spearman),
+        "rbf": (rbf_with_medians, _textbook_rbf),
     }
     sides = _arrays(rows, 0)
     for name, (ours, textbook) in pairs.items():
@@ -160,13 +160,13 @@ def _bandwidths(pairing: Pairing) -> Bandwidths:
     return bandwidth.of(pairing.x, pairing.y, middle_x, middle_y, pairing.relation.scale)
 
 
-def _pearson(sides: Sides) -> float:
+def pearson(sides: Sides) -> float:
     plan, rows = rdm.plan(_pairing(sides), centred=True), len(sides[0])
     sums = rdm.sums_of(plan, TileGrid(rows).tiles(0, len(TileGrid(rows))))
     return float(rdm.combine(sums, rows, plan.pilot, True, rdm.Sizes()).cosine().score or 0)
 
 
-def _spearman(sides: Sides) -> float:
+def spearman_of(sides: Sides) -> float:
     ranks = [pair_ranking.doubled_ranks(prepare(side, Distance.EUCLIDEAN)) for side in sides]
     return float(spearman.sums(*ranks).cosine().score or 0)
 
@@ -177,7 +177,7 @@ def _rbf(sides: Sides, widths: Bandwidths) -> float:
     return float(centred.biased(centred.total(rows, sums), plan.pilot, kernel_matrices.sizes(plan)).cosine().score or 0)
 
 
-def _rbf_with_medians(sides: Sides) -> float:
+def rbf_with_medians(sides: Sides) -> float:
     return _rbf(sides, _bandwidths(_pairing(sides)))
 
 

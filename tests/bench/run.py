@@ -18,6 +18,7 @@ import machine
 import memory
 import neighbours
 import nulls
+import packages
 import pairwise
 import samples
 import steps
@@ -43,6 +44,7 @@ SECTIONS = (
     Section("linear-cka", "Linear CKA and RSA from moments, against three Gram products", linear_cka.measure),
     Section("pairwise", "RSA and RBF CKA, ns for a pair of rows", pairwise.measure),
     Section("neighbours", "Mutual kNN, CKNNA and canonical correlations", neighbours.measure),
+    Section("packages", "Public packages that are installed, times as long as ours", packages.measure),
     Section("memory", "Private memory of exact TSI", memory.measure),
     Section("end-to-end", "A job through a service with one worker", end_to_end.measure),
 )
