@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint deploy/constraints.
 SOURCES := ordsim_core workers service
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow bench audit lint format hooks clean
+.PHONY: help demo serve test test-slow bench audit openapi lint format hooks clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench: $(VENV)/.installed-bench ## measure how fast it is (15 minutes on two cor
 AUDIT ?= audit.md
 audit: $(VENV)/.installed ## examine public similarity functions that are installed; AUDIT=FILE chooses the table
 	$(BIN)/python deploy/audit.py $(AUDIT)
+
+openapi: $(VENV)/.installed ## write deploy/docs/openapi.json anew, after a change of routes or models
+	$(BIN)/python deploy/openapi.py
 
 lint: $(VENV)/.installed-dev ## ruff, mypy and the import contracts
 	$(BIN)/ruff check .

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from service import errors, lock, openapi
+from service import errors, examples, lock, openapi
 from service.middleware import BodyLimit, LoopbackHost, RequestContext
 from service.pipeline import JobContext
 from service.routes import data, health, jobs, plans, processes
@@ -50,7 +50,7 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     for router in (jobs.router, plans.router, data.router, processes.router, health.router):
         app.include_router(router)
     errors.install(app)
-    openapi.install(app)
+    openapi.install(app, examples.add)
     app.add_middleware(BodyLimit)
     app.add_middleware(LoopbackHost)
     app.add_middleware(RequestContext)  # added last, so outermost

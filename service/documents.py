@@ -100,7 +100,7 @@ class Job(Document):
     finished: str | None
     updated: str
     exception: Problem | None
-    request: dict[str, Any]
+    request: dict[str, Any] = Field(title="Submitted", description="As it was sent, without the defaults.")
     label: str | None
     tags: dict[str, str]
     ordsim: Workings

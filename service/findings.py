@@ -130,7 +130,7 @@ class PValueInterval(Document):
     rigorous: bool
 
 
-class Calibration(Document):
+class CalibratedScore(Document):
     """How the score stands against permutations of rows."""
 
     permutations: int
@@ -175,7 +175,7 @@ class Result(Document):
     intervals: Intervals
     resolution: Resolution | None = None
     figures: dict[str, Any] | None = Field(default=None, description="What is known of this measure alone.")
-    calibration: Calibration | NoCalibration | None = None
+    calibration: CalibratedScore | NoCalibration | None = None
     artifacts: list[str]
 
 

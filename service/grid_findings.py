@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from service.documents import Document
-from service.findings import Calibration, GroupsOfRows, Input, NoCalibration, Provenance, Warning
+from service.findings import CalibratedScore, GroupsOfRows, Input, NoCalibration, Provenance, Warning
 
 
 class Compared(Document):
@@ -61,7 +61,7 @@ class GridDocument(Document):
     job_id: str = Field(alias="jobID")
     process: str
     spec: dict[str, Any]
-    calibration: Calibration | NoCalibration | None = None
+    calibration: CalibratedScore | NoCalibration | None = None
     artifacts: list[str]
     warnings: list[Warning]
     provenance: Provenance

@@ -10,6 +10,8 @@ from starlette.routing import compile_path
 from service import documents
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fastapi import FastAPI
 
 VERSION = version("ordsim")
@@ -39,8 +41,8 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def install(app: FastAPI) -> None:
-    """Give the application a document in which problems have their own media type."""
+def install(app: FastAPI, add_examples: Callable[[dict[str, Any]], None]) -> None:
+    """Give the application a document in which problems have their own media type, and answers their examples."""
     generate = app.openapi
 
     def document() -> dict[str, Any]:
@@ -52,6 +54,7 @@ def install(app: FastAPI) -> None:
             # The framework's own form of a validation error, which is never sent.
             for name in ("HTTPValidationError", "ValidationError"):
                 found["components"]["schemas"].pop(name, None)
+            add_examples(found)
             app.openapi_schema = found
         return app.openapi_schema
 
