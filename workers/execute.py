@@ -235,6 +235,8 @@ class _Run(Generic[TaskType, Result]):
                     raise _unavailable() from error
                 self._log("resubmitting a shard that was lost with its scheduler", task)
                 await self._connected()
+            except MemoryError as error:
+                raise _too_large() from error
             except OSError as error:
                 storage_errors += 1
                 if isinstance(error, PERMANENT) or storage_errors > STORAGE_RETRIES:
@@ -301,6 +303,15 @@ class _Run(Generic[TaskType, Result]):
 
     def _log(self, message: str, task: TaskType) -> None:
         log.warning("%s", message, extra={"job": task.job, "attempt": task.attempt, "task": self._key(task)})
+
+
+def _too_large() -> ProblemError:
+    return ProblemError(
+        "worker-lost",
+        "A shard found no more memory on its worker. Give the workers more memory, or tell the service with "
+        "--worker-memory how much they may use; or compare fewer rows.",
+        "system",
+    )
 
 
 def _unavailable() -> ProblemError:

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SUMS_ROUNDING = 2.0**-50
+"""Relative, of <M, M> <D, D> - <M, D>^2 before anything cancels: a few roundings of each sum."""
+
 ZERO_X = "x is the same in all rows as far as this measure sees it, so its norm is zero and the cosine is undefined"
 ZERO_Y = "y is the same in all rows as far as this measure sees it, so its norm is zero and the cosine is undefined"
 ZERO_BOTH = "both arrays are the same in all rows as far as this measure sees it, so the cosine is undefined"
@@ -82,10 +85,12 @@ class CosineSums:
         inner = mean - difference / 4
         ratio = inner / norms
         if inner <= 0:
-            deficit = min(1 - ratio, 2.0)
+            deficit, floor = min(1 - ratio, 2.0), 0.0
         else:
-            deficit = max(mean * difference - lean * lean, 0.0) / (norms * (norms + inner))
-        return Cosine(1 - deficit if deficit <= 0.5 else ratio, deficit, 1 - ratio)
+            product = mean * difference
+            deficit = max(product - lean * lean, 0.0) / (norms * (norms + inner))
+            floor = 0.0 if self.q == 0 else SUMS_ROUNDING * product / (norms * (norms + inner))
+        return Cosine(1 - deficit if deficit <= 0.5 else ratio, deficit, 1 - ratio, floor=floor)
 
 
 def zero_norm(x: bool, y: bool) -> str | None:
@@ -103,6 +108,8 @@ class Cosine:
         The cosine, and 1 less it, computed directly; None where undefined.
     naive_deficit : float or None
         What subtracting the rounded cosine from one gives, for comparison.
+    floor : float
+        What is left of the deficit by rounding of the three sums, where B is a multiple of A.
     reason : str or None
         Why it is undefined.
     """
@@ -111,3 +118,4 @@ class Cosine:
     deficit: float | None
     naive_deficit: float | None
     reason: str | None = None
+    floor: float = 0.0

@@ -103,6 +103,30 @@ def nearest(space: Space, anchors: NDArray[np.int64], count: int, ties: Ties = T
     return join(list(nearest_blocks(space, anchors, count, ties)), count)
 
 
+def first_come(found: Neighbours) -> NDArray[np.bool_]:
+    """Say which entries the rule INDEX keeps: of rows that share places, those that stand first.
+
+    Returns
+    -------
+    ndarray of bool, of the shape of `rows`
+    """
+    owner = np.repeat(np.arange(len(found)), np.diff(found.start))
+    certain = np.bincount(owner[~found.shared], minlength=len(found))
+    sharing = np.cumsum(found.shared)
+    before = np.concatenate((np.zeros(1, np.int64), sharing))[found.start[:-1]]
+    fits = np.less_equal(sharing - before[owner], (found.nearest - certain)[owner])
+    kept: NDArray[np.bool_] = ~found.shared | fits
+    return kept
+
+
+def keep(found: Neighbours, kept: NDArray[np.bool_]) -> Neighbours:
+    """Leave out entries, so that every anchor has k neighbours and shares no place; paths are not carried along."""
+    lengths = np.bincount(np.repeat(np.arange(len(found)), np.diff(found.start))[kept], minlength=len(found))
+    start = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    whole = np.ones(len(found), np.int64)
+    return Neighbours(found.nearest, start, found.rows[kept], np.zeros(int(kept.sum()), np.bool_), whole, whole)
+
+
 def nearest_blocks(
     space: Space, anchors: NDArray[np.int64], count: int, ties: Ties = Ties.FRACTIONAL
 ) -> Iterator[Neighbours]:

@@ -85,11 +85,12 @@ def features(values: NDArray[Any], kind: Kind, threshold: float | None = None) -
     Raises
     ------
     UndefinedError
-        If all rows are equal, or the debiased self-similarity is not positive.
+        If all rows are equal, the debiased self-similarity is not positive, or the columns of which subspaces are
+        compared span all dimensions that the rows have.
     """
-    centred = np.asarray(values, np.float64)
+    centred = unit_sized(np.asarray(values, np.float64))
     centred = centred - centred.mean(axis=0)
-    centred -= centred.mean(axis=0)
+    centred = unit_sized(centred - centred.mean(axis=0))
     diagonal = np.einsum("ij,ij->i", centred, centred)
     nothing = np.empty((0, 0))
     if not diagonal.any():
@@ -101,8 +102,9 @@ def features(values: NDArray[Any], kind: Kind, threshold: float | None = None) -
         return Features(centred, diagonal, float(np.sqrt(diagonal.sum())), nothing, centred, kind, None)
     squared = float(np.square(centred.T @ centred).sum())
     if kind is Kind.CKA_DEBIASED:
+        largest = squared + 3 * float(diagonal.sum()) ** 2 / len(diagonal)
         squared = _unbiased(squared, diagonal, diagonal)
-        if not squared > 0:
+        if not squared > len(diagonal) * np.finfo(np.float64).eps * largest:  # the rest is rounding
             raise UndefinedError("the debiased similarity of the array with itself is not positive")
     return Features(centred, diagonal, squared**0.5, nothing, centred, kind, None)
 
@@ -136,6 +138,13 @@ def scores(
     return found
 
 
+def unit_sized(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale by a power of two, so that neither squares nor their sums leave the range of float64."""
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    scaled: NDArray[np.float64] = np.ldexp(values, -exponent)
+    return scaled
+
+
 def _score(x: Features, y: Features) -> float:
     product, kind = x.columns.T @ y.columns, x.kind
     if kind is Kind.CKA:
@@ -146,10 +155,10 @@ def _score(x: Features, y: Features) -> float:
         return float(np.linalg.svd(product, compute_uv=False).sum()) / (x.norm * y.norm)
     directions, correlations, _ = np.linalg.svd(product, full_matrices=False)
     if kind is Kind.CCA:
-        return float(correlations.mean())
+        return min(1.0, float(correlations.mean()))
     # Morcos, Raghu and Bengio 2018: each direction weighs as much as it has of x.
     weights = np.abs(directions.T @ x.weights).sum(axis=1)
-    return float(np.average(correlations, weights=weights))
+    return min(1.0, float(np.average(correlations, weights=weights)))
 
 
 def _unbiased(squared: float, one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
@@ -166,4 +175,9 @@ def _basis(centred: NDArray[np.float64], threshold: float | None) -> tuple[NDArr
     if threshold is not None:
         shares = np.cumsum(np.square(sizes)) / np.square(sizes).sum()
         rank = min(rank, int(np.searchsorted(shares, threshold)) + 1)
+    if rank >= len(centred) - 1:
+        raise UndefinedError(
+            f"the columns span all {rank} dimensions that {len(centred)} rows have, so every correlation is 1 whatever "
+            "the values"
+        )
     return np.ascontiguousarray(left[:, :rank]), sizes[:rank, None] * right[:rank]

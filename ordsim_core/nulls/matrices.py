@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from ordsim_core._numba import kernel
 from ordsim_core.distances import Distance
-from ordsim_core.nulls.features import CONSTANT, UndefinedError
+from ordsim_core.nulls.features import CONSTANT, UndefinedError, unit_sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ METRICS = {
 """Names in scipy."""
 
 
-def distances(values: NDArray[Any], distance: Distance) -> NDArray[np.float64]:
+def distances(values: NDArray[Any], distance: Distance, *, scaled: bool = False) -> NDArray[np.float64]:
     """Measure all distances, float64 of shape (N, N).
 
     Parameters
@@ -38,8 +38,13 @@ def distances(values: NDArray[Any], distance: Distance) -> NDArray[np.float64]:
     values : ndarray, shape (N, D)
         For precomputed distances (N, N).
     distance : Distance
+    scaled : bool
+        Scale values by a power of two, so that squares stay in the range of float64: for what does not depend on the
+        scale.
     """
     wide = np.asarray(values, np.float64)
+    if scaled:
+        wide = unit_sized(wide)
     if distance is Distance.PRECOMPUTED:
         return wide
     if distance is Distance.DOT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,9 @@ FEW_ROWS = 65
 digits of all others would be lost with it."""
 WIDEST = 300
 """Arrays whose largest value is beyond 2^300 or below 2^-300 are scaled by a power of two."""
+UNEVEN = 2
+"""So are arrays whose rows lie more than 2^2 times as far apart as those of the other: sums of both would lose the
+digits of the smaller one."""
 
 
 def sides(
@@ -35,12 +39,35 @@ def sides(
 ) -> tuple[Side, Side]:
     """Give both arrays a common range; by the same power of two where their scales are compared (`alike`)."""
     found = [
-        0 if distance is Distance.HAMMING else _exponent(values)
+        Side(values, distance, 0 if distance is Distance.HAMMING else _exponent(values))
         for values, distance in ((x, x_distance), (y, y_distance))
     ]
-    if alike and any(found):
-        found = [min(found)] * 2
-    return Side(x, x_distance, found[0]), Side(y, y_distance, found[1])
+    if alike:
+        least = min(side.exponent for side in found)
+        found = [replace(side, exponent=least) for side in found]
+    elif len(x) == len(y):
+        found = _evened(found)
+    return found[0], found[1]
+
+
+def _evened(pair: list[Side]) -> list[Side]:
+    """Bring distances in both to about 1, unless they are much the same already."""
+    sizes = [_size(side) for side in pair]
+    if abs(sizes[0] - sizes[1]) <= UNEVEN:
+        return pair
+    return [replace(side, exponent=side.exponent - size) for side, size in zip(pair, sizes, strict=True)]
+
+
+def _size(side: Side) -> int:
+    """Give the power of two next to how far apart rows are typically; 0 where that does not depend on the scale."""
+    if side.distance in DIRECTIONAL or side.distance is Distance.HAMMING:
+        return 0
+    centred = side.distance in (Distance.EUCLIDEAN, Distance.MANHATTAN)
+    middle = stored_centre(side) if centred and len(side) else np.zeros(side.columns)
+    squared = _trace(side, middle, no_checkpoint) / max(1, len(side))
+    if side.distance is Distance.PRECOMPUTED:
+        squared /= max(1, side.columns)
+    return round(math.log2(squared) / 2) if 0 < squared < math.inf else 0
 
 
 def find(

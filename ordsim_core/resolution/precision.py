@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,12 @@ class StoragePrecision:
         if self.grid is not None:
             return np.full(values.shape, self.grid.step)
         return np.ldexp(1.0, self.form.step_exponents(values))
+
+    def scaled(self, exponent: int) -> StoragePrecision:
+        """Give the precision of the values times 2^exponent."""
+        if self.grid is None:
+            return self
+        return replace(self, grid=replace(self.grid, step=math.ldexp(self.grid.step, exponent)))
 
     def variances(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Variance of the error that rounding to the nearest stored value left in each: step^2 / 12."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ordsim_core.lattice import no_checkpoint
 from ordsim_core.resolution.floors import measured_storage_floor, procrustes_storage_floor, spread, storage_floor
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
     from ordsim_core.resolution.floors import Deficit
 
+WIDEST = 100
+"""Arrays whose largest value is beyond 2^100 or below 2^-100 are scaled."""
 FLOOR_ROWS = 2048
 """Enough rows for a floor; it costs no more than this however many there are."""
 
@@ -65,28 +70,28 @@ def linear_cka_side(
     checkpoint : callable
         Called between blocks; may raise to give up.
     """
-    precision = precision_of(values, checkpoint)
-    some = values if rows is None else spread(values, rows)
+    stored = precision_of(values, checkpoint)
+    some, precision = _in_range(values if rows is None else spread(values, rows), stored)
     scatter = scatter_of(some, checkpoint)
     ratio = scatter.participation_ratio(len(values)) if len(values) else None
     if ratio is None:
-        return Side(precision, None, CONSTANT)
+        return Side(stored, None, CONSTANT)
     participation = ratio / scatter.columns
-    if _is_binary(precision):
-        return Side(precision, None, TWO_LEVELS, participation)
-    return Side(precision, storage_floor(some, precision, scatter, checkpoint, len(values)), None, participation)
+    if _is_binary(stored):
+        return Side(stored, None, TWO_LEVELS, participation)
+    return Side(stored, storage_floor(some, precision, scatter, checkpoint, len(values)), None, participation)
 
 
 def procrustes_side(
     values: NDArray[Any], rows: int | None = FLOOR_ROWS, checkpoint: Callable[[], None] = no_checkpoint
 ) -> Side:
     """Examine one array for orthogonal Procrustes similarity; parameters as in `linear_cka_side`."""
-    precision = precision_of(values, checkpoint)
-    if _is_binary(precision):
-        return Side(precision, None, TWO_LEVELS)
-    some = values if rows is None else spread(values, rows)
+    stored = precision_of(values, checkpoint)
+    if _is_binary(stored):
+        return Side(stored, None, TWO_LEVELS)
+    some, precision = _in_range(values if rows is None else spread(values, rows), stored)
     floor = procrustes_storage_floor(some, precision, None, checkpoint, len(values))
-    return Side(precision, floor, CONSTANT if floor is None else None)
+    return Side(stored, floor, CONSTANT if floor is None else None)
 
 
 def measured_side(
@@ -127,6 +132,15 @@ def measured_side(
 def plain_side(values: NDArray[Any], reason: str, checkpoint: Callable[[], None] = no_checkpoint) -> Side:
     """Examine one array of which, for the reason given, no floor can be told; parameters as in `measured_side`."""
     return Side(precision_of(values, checkpoint), None, reason)
+
+
+def _in_range(values: NDArray[Any], precision: StoragePrecision) -> tuple[NDArray[Any], StoragePrecision]:
+    """Scale by a power of two, which changes no floor, where fourth powers would leave the range of float64."""
+    largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
+    exponent = math.frexp(largest)[1]
+    if abs(exponent) <= WIDEST:
+        return values, precision
+    return np.ldexp(values.astype(np.float64), -exponent), precision.scaled(-exponent)
 
 
 def _is_binary(precision: StoragePrecision) -> bool:

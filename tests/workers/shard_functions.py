@@ -83,6 +83,8 @@ def run_probe(task: Probe) -> int:
         raise ProblemError("zero-vector", "Row 7 of array y is a zero vector.", "data", "/y/path")
     elif action == "value":
         raise ValueError("a defect")
+    elif action == "exhaust":
+        raise MemoryError
     elif action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     return task.index

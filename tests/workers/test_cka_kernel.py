@@ -90,7 +90,7 @@ def test_the_same_however_it_is_cut(kernel: str, form: dict[str, Any]) -> None:
 def test_a_bandwidth_that_is_sent(form: dict[str, Any]) -> None:
     found = run(RBF, values(X, Y), rbf(bandwidth=2, **form))
     assert found.score == pytest.approx(expected("rbf", form, sigma=2.0), rel=1e-11)
-    assert found.figures == {"bandwidthX": 2.0, "bandwidthY": 2.0, "route": "separate"}
+    assert [found.figures[name] for name in ("bandwidthX", "bandwidthY", "route")] == [2.0, 2.0, "separate"]
 
 
 def test_figures() -> None:
@@ -103,7 +103,7 @@ def test_figures() -> None:
     tiny = run(RBF, values(np.ldexp(X.astype("f8"), -700), Y), rbf())
     assert tiny.figures["bandwidthX"] == pytest.approx(np.ldexp(found.figures["bandwidthX"], -700), rel=1e-14)
     assert tiny.score == pytest.approx(found.score, rel=1e-13)
-    assert run(DISTANCE, values(X, Y), distance()).figures == {"route": "separate"}
+    assert run(DISTANCE, values(X, Y), distance()).figures["route"] == "separate"
     assert found.intervals == {}
 
 

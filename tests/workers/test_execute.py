@@ -334,6 +334,13 @@ async def test_a_worker_killed_by_its_shard_is_replaced_and_the_shard_runs_again
     await cluster.wait_for_workers()
 
 
+async def test_a_shard_without_memory_says_what_to_do(cluster: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="--worker-memory") as caught:
+        await collect(start(cluster, [probe(tmp_path, 0, "exhaust")]))
+    assert (caught.value.slug, caught.value.origin) == ("worker-lost", "system")
+    assert invocations(tmp_path, 0) == 1
+
+
 async def test_a_shard_that_kills_every_worker_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
     await cluster.client.run_on_scheduler(allow_one_failure)
     with pytest.raises(ProblemError) as caught:

@@ -145,6 +145,41 @@ def test_nulls_are_scores_of_permuted_rows(measure: Measure) -> None:
         assert statistics[number] == pytest.approx(expected.score, rel=1e-9), number
 
 
+@pytest.mark.parametrize("name", ["mutual_knn", "cknna"])
+def test_rows_that_tie_by_their_number_tie_anew_in_every_order(name: str) -> None:
+    x, y = (np.round(side[:, :2]).astype("f4") for side in (X, Y))
+    measure = registry.find(name, "exact")
+    options = options_of(measure, ties="index")
+    wanted = PermutedOptions(inner=options, calibration=_calibration(measure, 3, "rows"))
+    statistics = permuted(wanted, grid(x, y))[0].vector(STATISTICS)[:, 0, 0]
+    for number in range(4):
+        order = scheme("rows", ROWS).drawn(SEED, number)
+        expected = outcome(measure, options, x, np.ascontiguousarray(y[order]))
+        assert statistics[number] == pytest.approx(expected.score, rel=1e-12), number
+    by_share = permuted(wanted.model_copy(update={"inner": options_of(measure)}), grid(x, y))[0]
+    assert not np.array_equal(by_share.vector(STATISTICS)[:, 0, 0], statistics)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-100, 1e100])
+@pytest.mark.parametrize("measure", registry.all_measures(), ids=lambda measure: f"{measure.measure}-{measure.method}")
+def test_nulls_do_not_depend_on_the_unit_of_values(measure: Measure, size: float) -> None:
+    wanted = PermutedOptions(inner=options_of(measure), calibration=_calibration(measure, 2, "rows"))
+    x, y = X.astype("f8"), Y.astype("f8")
+    plain = permuted(wanted, grid(x, y))[0].vector(STATISTICS)
+    scaled = permuted(wanted, grid(x * size, y))[0].vector(STATISTICS)
+    np.testing.assert_allclose(scaled, plain, rtol=1e-7)
+
+
+def test_what_is_undefined_has_no_p_value_from_rounding() -> None:
+    for name, method, more in (("cka", "linear", {"estimator": "debiased"}), ("cca", "exact", {})):
+        measure = registry.find(name, method)
+        wanted = PermutedOptions(inner=options_of(measure, **more), calibration=Calibration(permutations=9))
+        _, found = permuted(wanted, grid(X[:20].astype("f8"), 3.3 * np.eye(20)))
+        assert found.calibration is not None
+        assert found.calibration["pValue"] is None, name
+        assert found.calibration["reason"], name
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "distance"])
 def test_debiased_nulls(kernel: str) -> None:
     measure = registry.find("cka", kernel)

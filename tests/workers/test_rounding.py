@@ -117,6 +117,30 @@ def test_values_that_were_never_rounded_have_no_floor(distance: Distance) -> Non
     assert resolved.NO_ROUNDING[distance] in resolution["storageReason"]
 
 
+@pytest.mark.parametrize("sent", [{"measure": "rsa", "correlation": "cosine"}, {"measure": "cka", "kernel": "rbf"}])
+def test_a_multiple_is_not_told_apart_by_rounding(sent: dict[str, Any]) -> None:
+    x = layer()[:100].astype("f8")  # of 24 bits, so that three times as much is exact
+    deficit, resolution = judged(sent, x, 3 * x)
+    assert deficit <= 2 * resolution["floorArithmetic"] < 1e-30
+    assert resolution["verdictStored"] == "below-resolution"
+
+
+VALUED = [sent for sent in EVERY if sent["measure"] in ("cka", "rsa", "procrustes")]
+
+
+@pytest.mark.parametrize("size", [2.0**-600, 2.0**-250, 2.0**70, 2.0**250, 2.0**500])
+@pytest.mark.parametrize("sent", VALUED, ids=lambda sent: " ".join(map(str, sent.values())))
+def test_neither_deficits_nor_floors_depend_on_the_unit_of_values(sent: dict[str, Any], size: float) -> None:
+    x = layer()[:60, :20].astype("f8")
+    y = (x + 0.1 * np.roll(x, 1, axis=0)).astype("f4").astype("f8")
+    deficit, resolution = judged(sent, x, y)
+    for one, other in ((x * size, y), (x, y * size), (x * size, y * size)):
+        scaled, found = judged(sent, one, other)
+        assert scaled == pytest.approx(deficit, rel=1e-12)
+        assert found["floorStorage"] == pytest.approx(resolution["floorStorage"], rel=1e-6)
+        assert found["verdict"] == resolution["verdict"]
+
+
 def test_a_row_that_is_zero_has_no_direction_and_no_floor() -> None:
     x = np.random.default_rng(0).standard_normal((30, 4))
     y = np.vstack([x[1:], np.zeros((1, 4))])

@@ -22,6 +22,7 @@ from workers.measures.value_nulls import of_kernel
 from workers.partials import Partial
 
 if TYPE_CHECKING:
+    from ordsim_core.cosine.cosine_form import Cosine
     from workers.measures.given import NullStatistic, Values
     from workers.measures.protocol import Budget, Checkpoint, PairFacts, PairShape
 
@@ -31,6 +32,8 @@ BATCH_LIMIT = 1 << 13
 MEDIAN_ROWS = 1 << 14
 """Up to so many rows, batches too take the median of all distances as their bandwidth; else that of sampled pairs."""
 MEDIAN_PAIRS = 1 << 20
+RADIAL_FLOOR = 2.0**-200
+"""Deficit that rounding of the ratio of two bandwidths, which is known to twice the precision, can leave."""
 
 Bandwidth = Annotated[float, Field(ge=1e-100, le=1e100, strict=True, allow_inf_nan=False)]
 Estimator = Literal["biased", "debiased", "minibatch"]
@@ -201,8 +204,11 @@ class CkaKernel(Measure):
             reason=cosine.reason,
             naive_deficit=cosine.naive_deficit,
             intervals=intervals,
-            figures=figures | {"route": pair_tiles.route_name(route)},
+            figures=figures | {"route": pair_tiles.route_name(route), "deficitFloor": self._floor(cosine)},
         )
+
+    def _floor(self, cosine: Cosine) -> float:
+        return max(cosine.floor, RADIAL_FLOOR) if self.method == "rbf" else cosine.floor
 
     def _pair_seconds(self, shape: PairShape) -> float:
         if self.method == "rbf":

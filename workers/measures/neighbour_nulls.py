@@ -10,7 +10,7 @@ import numpy as np
 from ordsim_core import spaces
 from ordsim_core.neighbours import kernels
 from ordsim_core.neighbours.cknna import cknna
-from ordsim_core.neighbours.lists import Neighbours, nearest
+from ordsim_core.neighbours.lists import Neighbours, Ties, first_come, keep, nearest
 from ordsim_core.neighbours.overlaps import exact_total, overlaps
 from ordsim_core.neighbours.permuted import is_permutation, permuted_overlaps
 from workers import costs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.neighbours.hsic import Estimator
-    from ordsim_core.neighbours.lists import Ties
+    from ordsim_core.neighbours.overlaps import Overlaps
     from ordsim_core.spaces import Space
     from workers.measures.given import Operand
     from workers.measures.protocol import Checkpoint, PairShape
@@ -101,9 +101,14 @@ class NeighbourStatistic:
     def fixed(self, x: Operand, checkpoint: Checkpoint) -> Kept:
         """Find the neighbours of all rows."""
         checkpoint()
-        return self._kept(x.space(), x.values() if self.estimator is not None and self.linear else None)
+        values = x.values() if self.estimator is not None and self.linear else None
+        return self._kept(x.space(), values, self.ties)
 
-    permutable = fixed
+    def permutable(self, y: Operand, checkpoint: Checkpoint) -> Kept:
+        """Find the neighbours of all rows: where ties go by row number, all that tie, for numbers will change."""
+        checkpoint()
+        values = y.values() if self.estimator is not None and self.linear else None
+        return self._kept(y.space(), values, Ties.FRACTIONAL)
 
     def statistics(
         self, fixed: Sequence[Kept], permutable: Kept, orders: Sequence[NDArray[np.int64]], checkpoint: Checkpoint
@@ -119,24 +124,31 @@ class NeighbourStatistic:
         rows = self.shape.rows
         if not is_permutation(order, rows):  # of rows that repeat, neighbourhoods change
             values = None if y.values is None else np.ascontiguousarray(y.values[order])
-            y, order = self._kept(spaces.select(y.space, order), values), np.arange(rows)
-        if self.estimator is None:
-            if np.array_equal(order, np.arange(rows)):
-                met = overlaps(x.neighbours, y.neighbours)
-            else:
-                (met,) = permuted_overlaps(x.neighbours, y.neighbours, [order])
-            above, below = exact_total(met.above, met.below)
-            return above / (below * rows * self.nearest)
+            y, order = self._kept(spaces.select(y.space, order), values, self.ties), np.arange(rows)
+        by_number = self.ties is Ties.INDEX and y.neighbours.ties > 0
+        if self.estimator is None and not by_number:
+            (met,) = permuted_overlaps(x.neighbours, y.neighbours, [order])
+            return self._share(met)
         moved, entries = renumbered(y, order)
+        if by_number:
+            kept = first_come(moved)
+            moved, entries = keep(moved, kept), None if entries is None else entries[kept]
+        if self.estimator is None:
+            return self._share(overlaps(x.neighbours, moved))
         assert x.entries is not None
+        assert entries is not None
         scored = cknna(x.neighbours, x.entries, moved, entries, self.estimator)
         if scored.score is None:
             raise UndefinedStatistic(str(scored.reason))
         return scored.score
 
-    def _kept(self, space: Space, values: NDArray[Any] | None) -> Kept:
+    def _share(self, met: Overlaps) -> float:
+        above, below = exact_total(met.above, met.below)
+        return above / (below * self.shape.rows * self.nearest)
+
+    def _kept(self, space: Space, values: NDArray[Any] | None, ties: Ties) -> Kept:
         every = np.arange(space.rows)
-        found = nearest(space, every, self.nearest, self.ties)
+        found = nearest(space, every, self.nearest, ties)
         if self.estimator is None:
             return Kept(space, found)
         if values is not None:
@@ -145,13 +157,12 @@ class NeighbourStatistic:
         return Kept(space, found, None, kernels.distance_entries(space, every, found))
 
 
-def renumbered(kept: Kept, order: NDArray[np.int64]) -> tuple[Neighbours, NDArray[np.float64]]:
+def renumbered(kept: Kept, order: NDArray[np.int64]) -> tuple[Neighbours, NDArray[np.float64] | None]:
     """Give the neighbours of all rows, and the entries for them, after the rows were put into another order.
 
     `order` : int64 of shape (N,), the row that takes each row's place: a permutation.
     """
     found, entries = kept.neighbours, kept.entries
-    assert entries is not None
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     lengths = np.diff(found.start)
@@ -168,4 +179,4 @@ def renumbered(kept: Kept, order: NDArray[np.int64]) -> tuple[Neighbours, NDArra
         found.above[order],
         found.below[order],
     )
-    return moved, entries[sequence]
+    return moved, None if entries is None else entries[sequence]

@@ -288,7 +288,7 @@ def _outcome(
         reason=cosine.reason,
         naive_deficit=cosine.naive_deficit,
         intervals={} if interval is None else {"sampling": interval},
-        figures={} if route is None else {"route": route},
+        figures={} if route is None else {"route": route, "deficitFloor": cosine.floor},
     )
 
 

@@ -201,7 +201,8 @@ def of_kernel(
     def compared(entries: NDArray[np.float64]) -> NDArray[np.float64]:
         return matrices.centred(matrices.radial(entries, bandwidth), debiased=debiased)
 
-    return MatrixStatistic(shape, about, _euclidean, compared)
+    scaled = bandwidth is None
+    return MatrixStatistic(shape, about, lambda one: _euclidean(one, scaled=scaled), compared)
 
 
 def of_dissimilarities(
@@ -212,8 +213,8 @@ def of_dissimilarities(
 
 
 def _distances(one: Operand) -> NDArray[np.float64]:
-    return matrices.distances(one.values(), one.distance)
+    return matrices.distances(one.values(), one.distance, scaled=True)
 
 
-def _euclidean(one: Operand) -> NDArray[np.float64]:
-    return matrices.distances(one.values(), Distance.EUCLIDEAN)
+def _euclidean(one: Operand, *, scaled: bool) -> NDArray[np.float64]:
+    return matrices.distances(one.values(), Distance.EUCLIDEAN, scaled=scaled)
