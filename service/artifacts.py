@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +11,49 @@ import numpy as np
 from workers.durable import sync_file, sync_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from workers.measures.protocol import Outcome
+
 NAME = re.compile(r"(\d{1,2})-([a-z_]{1,40})")
 CSV_ROWS = 4096
+ROWS, ANCHORS = "rows", "anchors"
+COUNTED = {"null": ("permutation", 1), "correlations": ("component", 0), ANCHORS: ("draw", 0), ROWS: ("position", 0)}
+"""What the values of an artifact are counted by, and from which number, where that is not the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Which stored rows were compared: their numbers in each array, shape (N,)."""
+
+    x: NDArray[np.int64]
+    y: NDArray[np.int64]
+
+    def at(self, positions: NDArray[np.int64] | None) -> StoredRows:
+        """Those at some positions among the compared rows; all, if there are none."""
+        return self if positions is None else StoredRows(self.x[positions], self.y[positions])
+
+    @property
+    def numbers(self) -> NDArray[np.int64] | None:
+        """Shape (N,), or (N, 2) where they differ between x and y; None where they just count from 0."""
+        if not np.array_equal(self.x, self.y):
+            return np.stack((self.x, self.y), axis=1)
+        return None if np.array_equal(self.x, np.arange(len(self.x))) else self.x
+
+
+def with_rows(outcome: Outcome, stored: StoredRows) -> Outcome:
+    """Add the artifact that says which stored rows the values of others are of, where these are not all in order."""
+    found: Mapping[str, NDArray[Any]] = outcome.artifacts
+    if COUNTED.keys() >= found.keys():
+        return outcome
+    rows = stored.at(outcome.positions)
+    added = {} if rows.numbers is None else {ROWS: rows.numbers}
+    if ANCHORS in found:
+        added[ANCHORS] = rows.x
+    return replace(outcome, artifacts={**found, **added})
 
 
 def name(position: int, what: str) -> str:
@@ -52,14 +89,26 @@ def find(directory: Path, job: str, artifact: str) -> Path | None:
 
 
 def as_csv(path: Path, artifact: str) -> Iterator[str]:
-    """Yield an artifact as text: a header, then the number of each row, or permutation, and its value.
+    """Yield an artifact as text: a header, then what each value is of, and the value.
 
-    Rows are numbered from 0, permutations from 1: 0 is the identity, whose statistic is the observed one.
+    Values of rows stand beside the number of the stored row, from 0; beside two, of x and of y, where these differ.
+    Permutations are counted from 1: 0 is the identity, whose statistic is the observed one.
     """
     values = np.load(path, mmap_mode="r", allow_pickle=False)
-    what = artifact.partition("-")[2]
-    first, name = (1, "permutation") if what == "null" else (0, "row")
-    yield f"{name},{what}\n"
+    position, _, what = artifact.partition("-")
+    counted, first = COUNTED.get(what, ("row", 0))
+    numbers = np.arange(first, first + len(values))
+    stored = path.with_name(f"{name(int(position), ROWS)}.npy")
+    if what not in COUNTED and stored.is_file():
+        numbers = np.load(stored, allow_pickle=False)
+    heads = [counted] if numbers.ndim == 1 else [f"{counted}_x", f"{counted}_y"]
+    tails = [what] if values.ndim == 1 else [f"{what}_x", f"{what}_y"]
+    yield ",".join((*heads, *tails)) + "\n"
     for start in range(0, len(values), CSV_ROWS):
-        block = values[start : start + CSV_ROWS].tolist()
-        yield "".join(f"{row},{value!r}\n" for row, value in enumerate(block, start + first))
+        block = slice(start, start + CSV_ROWS)
+        lines = zip(_cells(numbers[block]), _cells(values[block]), strict=True)
+        yield "".join(f"{row},{value}\n" for row, value in lines)
+
+
+def _cells(values: NDArray[Any]) -> list[str]:
+    return [",".join(map(repr, line)) for line in values.reshape(len(values), -1).tolist()]

@@ -69,8 +69,21 @@ def _distance_warnings(finished: Finished) -> list[tuple[str, str]]:
 
 
 def _precision_warnings(finished: Finished) -> list[tuple[str, str]]:
-    """Name the measures that got weaker distances than were asked for."""
+    """Name the measures that got better or weaker distances than were asked for."""
     asked = PRECISIONS.index(finished.request.precision)
+    stronger = [
+        f"{options.measure} ({options.method})"
+        for options, outcome in finished.outcomes
+        if outcome.precision is not None and PRECISIONS.index(outcome.precision) < asked
+    ]
+    if stronger:
+        return [
+            (
+                "precision-exceeded",
+                f"{', '.join(stronger)}: {finished.request.precision} was asked for, but for these arrays the order is "
+                "better without being slower; precision.used says which it is.",
+            )
+        ]
     weak = [
         f"{options.measure} ({options.method})"
         for options, outcome in finished.outcomes
@@ -121,14 +134,13 @@ def _array_warnings(name: str, distance: Distance, staged: StagedArray, grouped:
                 f"{CONSTANT_COLUMNS[distance]}",
             )
         )
-    # From half on, the typical row has a twin.
-    if 2 * staged.distinct_rows <= staged.rows and not grouped:
+    if staged.repeated and not grouped:
         found.append(
             (
                 "repeated-rows",
-                f"Only {staged.distinct_rows} of the {staged.rows} rows of {name} are distinct, and no groups were "
-                "given: repeated rows are not independent evidence, so permuting single rows, the jackknife over rows "
-                "and the population interval are not valid. Send groups that say which rows belong together.",
+                f"The {staged.rows} rows of {name} hold only {staged.distinct_rows} different ones, and no groups were "
+                "given: repeated rows are not independent evidence, so permuting single rows is not valid, and "
+                "intervals of the population are left out. Send groups that say which rows belong together.",
             )
         )
     return found

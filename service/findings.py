@@ -83,7 +83,7 @@ class Intervals(Document):
 class Paths(Document):
     """How many elements took which path to their order."""
 
-    chains: int = Field(description="In chains of neighbours that were too close to be certain.")
+    chains: int = Field(description="Sorted distances too close to a neighbour to be certain; samples are not sorted.")
     direct: int = Field(description="By distances computed again in float64.")
     exact: int = Field(description="By distances in exact arithmetic.")
 

@@ -25,8 +25,14 @@ def rounded(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def percent(share: float) -> str:
-    """Write a share as a percentage; never 0% or 100% for what is only near."""
+def percent(share: float, beside: float | None = None) -> str:
+    """Write a share as a percentage; never 0% or 100% for what is only near.
+
+    With as many digits as tell it from another that stands `beside` it.
+    """
+    if beside is not None and beside != share and percent(share) == percent(beside):
+        decimals = next((count for count in range(1, 12) if _fixed(share, count) != _fixed(beside, count)), 12)
+        return f"{_fixed(share, decimals)}%"
     if share in (0, 1):
         return f"{share:.0%}"
     if share < 0.0005:
@@ -34,6 +40,10 @@ def percent(share: float) -> str:
     if share >= 0.9995:
         return "> 99.95%"
     return f"{100 * share:.1f}%"
+
+
+def _fixed(share: float, decimals: int) -> str:
+    return f"{100 * share:.{decimals}f}"
 
 
 def score(value: float, deficit: float | None) -> str:

@@ -95,7 +95,9 @@ class Pipeline:
         """Add up the ledger, and write artifacts and results."""
         begin = time.monotonic()
         store, job = self.context.store, self.job.id
-        outcomes, unsettled = finishing.outcomes(store.ledger, job, self.request, prepared)
+        found, unsettled = finishing.outcomes(store.ledger, job, self.request, prepared)
+        stored = prepared.stored_rows(self.request)
+        outcomes = [(options, artifacts.with_rows(outcome, stored)) for options, outcome in found]
         for position, (_, outcome) in enumerate(outcomes):
             for what, values in outcome.artifacts.items():
                 name = artifacts.name(position, what)

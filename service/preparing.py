@@ -6,7 +6,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from ordsim_core.distances import Distance
+from service.artifacts import StoredRows
 from workers import execute
 from workers.errors import ProblemError
 from workers.inspection import GroupsTask, SymmetryTask, check_symmetry, read_groups
@@ -51,6 +54,11 @@ class Prepared:
             tuple(StagedSide(name, request.side(name), self.arrays[name]) for name in names) for names in (x, y)
         )
         return x_sides, y_sides
+
+    def stored_rows(self, request: Request) -> StoredRows:
+        """Which stored rows of the first array of either side were compared."""
+        starts = (rows.start if (rows := request.rows_of(names[0])) else 0 for names in request.names())
+        return StoredRows(*(np.arange(start, start + self.rows) for start in starts))
 
 
 @dataclass(frozen=True)

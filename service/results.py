@@ -59,7 +59,8 @@ def facts(request: Request, prepared: Prepared) -> PairFacts:
     )
     precision = EXACT if exact else FLOAT64
     groups = None if prepared.groups is None else prepared.groups.codes
-    return PairFacts(planning.shape_as_staged(request, prepared.arrays), precision, groups)
+    repeated = any(staged.repeated for staged in prepared.arrays.values())
+    return PairFacts(planning.shape_as_staged(request, prepared.arrays), precision, groups, repeated)
 
 
 def build(finished: Finished) -> dict[str, Any]:

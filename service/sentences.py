@@ -25,9 +25,9 @@ METHODS = {
     "maurer-pontil": "Maurer-Pontil",
     "betting": "betting",
     "sequential": "sequential, valid whenever one stops",
-    "kl-u-statistic": "Kullback-Leibler, for a U-statistic",
+    "kl-u-statistic": "Kullback-Leibler for a U-statistic, a bound for the worst case",
     "hoeffding-u-statistic": "Hoeffding, for a U-statistic",
-    "jackknife": "jackknife, right for many rows",
+    "jackknife": "jackknife, right for many {unit}s",
     "float32-bound": "bound on rounding in float32",
 }
 SPEAKS_OF = {
@@ -42,10 +42,13 @@ PRECISIONS = {
     "float32": "float32: order and ties are those of distances rounded to float32",
 }
 PATHS = {
-    "chains": "too close to a neighbour to be certain at once",
-    "direct": "put into order by float64 distances",
-    "exact": "by exact arithmetic",
+    "chains": "too close to a neighbour",
+    "direct": "computed again with a tighter bound",
+    "exact": "compared in exact arithmetic",
 }
+"""What it took to be certain of an order; what is compared in exact arithmetic was often computed again before."""
+ENOUGH = 0.9995
+"""A maximum beyond it is no news."""
 CHANCE = "No permutation test was made, so whether chance alone brings scores like these was not assessed."
 """For reports with baselines: an interval speaks of which comparisons were drawn, not of what chance can do."""
 ROUNDING = 1e-12
@@ -80,18 +83,23 @@ def paths(result: Result) -> str:
     found = (result.json.get("precision") or {}).get("paths")
     if not found:
         return ""
-    if not any(found.get(name) for name in PATHS):
-        return "no distances were too close to tell apart at once"
-    said = [f"{numerals.grouped(found.get(name, 0))} {words}" for name, words in PATHS.items()]
-    return f"distances: {', '.join(said)}"
+    said = [f"{numerals.grouped(found[name])} {words}" for name, words in PATHS.items() if found.get(name)]
+    if said:
+        return f"distances not certain at once: {', '.join(said)}"
+    if (result.json.get("precision") or {}).get("used") == "float32":
+        return ""  # what is in doubt stands beside the interval
+    return "no distances were too close to tell apart at once"
 
 
 def interval(kind: str, found: Mapping[str, Any]) -> str:
     """Say of an interval how it was found, how sure it is, and what it encloses."""
     method = str(found.get("method") or kind)
-    said = [METHODS.get(method, method)]
-    if found.get("standardError") is not None:
-        said.append(f"standard error {found['standardError']:.3g} over {found.get('unit', 'row')}s")
+    unit = found.get("unit", "row")
+    said = [METHODS.get(method, method).format(unit=unit)]
+    if kind == "jackknife" and method != "jackknife":
+        said = [f"in place of a jackknife over {unit}s, whose standard error would be 0: {said[0]}"]
+    elif found.get("standardError") is not None:
+        said.append(f"standard error {found['standardError']:.3g} over {unit}s")
     if found.get("uncertified") is not None:
         said.append(f"{numerals.grouped(int(found['uncertified']))} comparisons in doubt")
     elif found.get("confidence") is not None:
@@ -105,6 +113,8 @@ def interval(kind: str, found: Mapping[str, Any]) -> str:
 
 def no_interval(kind: str, reason: str) -> str:
     """Say that an interval does not exist, and why."""
+    if kind == "population":
+        return f"no interval {SPEAKS_OF[kind]}: {reason}"
     which = f" {SPEAKS_OF[kind]}" if kind in SPEAKS_OF else ""
     return f"no {kind} interval{which}: {reason}"
 
@@ -116,9 +126,14 @@ def options(result: Result) -> str:
         if name in NO_OPTIONS or value is False or value == result.method:
             continue
         words = name.replace("_", " ")
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        said.append(f"{words} {value:g}" if number else words if value is True else f"{words} {value}")
+        said.append(words if value is True else f"{words} {_option(value)}")
     return ", ".join(said)
+
+
+def _option(value: Any) -> str:
+    if not isinstance(value, int | float):
+        return str(value)
+    return numerals.grouped(int(value)) if value == int(value) else f"{value:g}"
 
 
 def figures(result: Result) -> Iterator[tuple[str, str]]:
@@ -153,7 +168,8 @@ def _agreement(result: Result, question: str) -> str:
     if result.deficit == 0:
         return f"In every one of the {drawn}, x and y agree on {question}."
     assert result.score is not None  # `meaning` asked
-    return f"In {numerals.percent(result.score)} of the {drawn}, x and y agree on {question}."
+    share = numerals.percent(result.score, result.json.get("baseline"))
+    return f"In {share} of the {drawn}, x and y agree on {question}."
 
 
 def _certainty(result: Result) -> str:
@@ -168,16 +184,39 @@ def _certainty(result: Result) -> str:
 
 
 def _place(result: Result) -> str:
-    """Say on which side of the baseline the score lies, and nothing of what that proves."""
+    """Say on which side of the baseline the score lies, where an interval says so, and nothing of what that proves."""
     baseline, maximum = result.json.get("baseline"), result.json.get("attainableMaximum")
     if baseline is None or maximum is None or result.score is None:
         return ""
-    ties = has_ties(result)
-    unrelated = f"unrelated arrays{' with the same ties' if ties else ''} would score on average"
-    low, high = (result.interval("sampling") if is_sampled(result) else None) or (result.score, result.score)
-    if low <= baseline + ROUNDING and baseline <= high + ROUNDING:
-        side = "Within that range lies" if low < high else "This is at"
-    else:
-        side = "This is above" if result.score > baseline else "This is below"
-    most = f"; {numerals.percent(maximum)} is the most that these ties allow" if maximum < 1 - ROUNDING else ""
-    return f"{side} the baseline of {numerals.percent(baseline)}, what {unrelated}{most}."
+    told = f"what unrelated arrays{' with the same ties' if has_ties(result) else ''} would score on average"
+    line = f"the baseline of {numerals.percent(baseline, result.score)}, {told}"
+    most = f"; {numerals.percent(maximum)} is the most that these ties allow" if maximum < ENOUGH else ""
+    return f"{_side(result, baseline, line)}{most}."
+
+
+def _side(result: Result, baseline: float, line: str) -> str:
+    """Of a sample, its interval decides; of all comparisons, what is known of other rows of the same population."""
+    assert result.score is not None  # `_place` asked
+    bounds = result.interval("sampling")
+    if bounds is not None and bounds[0] < bounds[1]:
+        if _holds(bounds, baseline):
+            return f"Within that range lies {line}"
+        return f"This is {_above(result.score, baseline)} {line}"
+    if result.score == baseline:
+        return f"This is at {line}"
+    known = {kind: bounds for kind in ("population", "jackknife") if (bounds := result.interval(kind)) is not None}
+    for kind, ends in known.items():
+        if not _holds(ends, baseline):
+            by = "By the jackknife, this" if kind == "jackknife" else "This"
+            return f"{by} is {_above(result.score, baseline)} {line}"
+    if known:
+        return f"Within the interval of the population lies {line}"
+    return f"Beside it stands {line}, and nothing here tells how sure the difference is"
+
+
+def _holds(bounds: tuple[float, float], baseline: float) -> bool:
+    return bounds[0] <= baseline + ROUNDING and baseline <= bounds[1] + ROUNDING
+
+
+def _above(score: float, baseline: float) -> str:
+    return "above" if score > baseline else "below"

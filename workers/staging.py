@@ -68,6 +68,11 @@ class StagedArray:
     constant_columns: int
     distinct_rows: int
 
+    @property
+    def repeated(self) -> bool:
+        """Whether half of the rows or more repeat others: then the typical row has a twin."""
+        return 2 * self.distinct_rows <= self.rows
+
 
 def stage(
     roots: Roots,

@@ -49,7 +49,7 @@ Precision = Annotated[
     typer.Option(
         "--precision",
         metavar="NAME",
-        help="exact, or float32: faster, with an interval for what rounding may have changed. [default: exact]",
+        help="exact, or float32: rarely faster, with an interval for what rounding may have changed. [default: exact]",
     ),
 ]
 Groups = Annotated[

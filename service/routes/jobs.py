@@ -240,7 +240,10 @@ def get_artifact_npy(services: Injected, request: Request, job_id: JobName, name
     },
 )
 def get_artifact_csv(services: Injected, request: Request, job_id: JobName, name: ArtifactName) -> Response:
-    """Send an artifact with a header and row numbers, counted from 0 among the rows that were compared."""
+    """Send an artifact with a header and, beside each value of a row, the number of the stored row, from 0.
+
+    Where selected rows of x and y have different numbers, both stand there.
+    """
     job = services.store.get(job_id)
     if refused := _without_results(request, job):
         return refused

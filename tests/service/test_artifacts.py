@@ -51,3 +51,14 @@ def test_the_folders_are_on_disk_after_the_file_has_its_name(tmp_path: Path, mon
     monkeypatch.setattr(os, "fsync", noted)
     artifacts.write(tmp_path, "job", "0-per_anchor", VALUES)
     assert synchronized == [((tmp_path / "job").stat().st_ino, True), (tmp_path.stat().st_ino, True)]
+
+
+def test_only_values_of_rows_are_called_rows(tmp_path: Path) -> None:
+    for artifact, values in (("0-per_anchor", VALUES), ("0-rows", np.arange(7, 12)), ("1-correlations", VALUES[:2])):
+        artifacts.write(tmp_path, "job", artifact, values)
+    texts = {path.stem: "".join(artifacts.as_csv(path, path.stem)) for path in (tmp_path / "job").iterdir()}
+    assert texts == {
+        "0-per_anchor": "row,per_anchor\n7,0.0\n8,1.0\n9,2.0\n10,3.0\n11,4.0\n",
+        "0-rows": "position,rows\n0,7\n1,8\n2,9\n3,10\n4,11\n",
+        "1-correlations": "component,correlations\n0,0.0\n1,1.0\n",
+    }

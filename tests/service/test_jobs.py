@@ -136,6 +136,43 @@ def test_artifacts_come_as_numpy_and_as_text(client: httpx2.Client) -> None:
         check_problem(client.get(f"{base}/{name}"), 404, "not-found")
 
 
+def _cells(client: httpx2.Client, job: str, artifact: str) -> tuple[str, list[list[str]]]:
+    header, *lines = client.get(f"/v1/jobs/{job}/artifacts/{artifact}.csv").text.splitlines()
+    return header, [line.split(",") for line in lines]
+
+
+def test_scores_of_rows_stand_beside_the_numbers_of_their_stored_rows(client: httpx2.Client) -> None:
+    exact, anchors = (
+        {"measure": "tsi", "per_anchor": True, **more}
+        for more in ({"method": "exact"}, {"method": "anchors", "anchors": 4})
+    )
+    whole = compare(client, request(measures=[exact, anchors]))
+    assert [result["artifacts"] for result in whole["results"]] == [
+        ["0-per_anchor"],
+        ["1-per_anchor", "1-anchors", "1-rows"],
+    ]
+    of_row = dict(_cells(client, whole["jobID"], "0-per_anchor")[1])
+    drawn = _cells(client, whole["jobID"], "1-per_anchor")
+    assert drawn[0] == "row,per_anchor"
+    assert len(drawn[1]) == 4
+    assert all(of_row[row] == score for row, score in drawn[1]), (of_row, drawn)
+
+    some = compare(client, request(measures=[exact, anchors], rows={"start": 2, "stop": 8}))
+    header, lines = _cells(client, some["jobID"], "0-per_anchor")
+    assert (header, [row for row, _ in lines]) == ("row,per_anchor", ["2", "3", "4", "5", "6", "7"])
+    of_row = dict(lines)
+    drawn = _cells(client, some["jobID"], "1-per_anchor")
+    assert all(of_row[row] == score for row, score in drawn[1]), (of_row, drawn)
+    assert _cells(client, some["jobID"], "1-anchors") == ("draw,anchors", [[str(i), drawn[1][i][0]] for i in range(4)])
+
+    body = request(measures=[exact])
+    body["x"]["rows"], body["y"]["rows"] = {"start": 0, "stop": 5}, {"start": 3, "stop": 8}
+    apart = compare(client, body)
+    header, lines = _cells(client, apart["jobID"], "0-per_anchor")
+    assert header == "row_x,row_y,per_anchor"
+    assert [line[:2] for line in lines] == [[str(row), str(row + 3)] for row in range(5)]
+
+
 def test_a_finished_job_is_final(client: httpx2.Client) -> None:
     status = finish(client, request())
     assert (status["status"], status["progress"], status["ordsim"]["attempt"]) == ("successful", 100, 1)

@@ -126,7 +126,8 @@ def test_an_exact_result() -> None:
         "TSI, triplet similarity, exact",
         "0.658141 deficit 0.341859",
         "In 65.8% of the 4.0 billion triplets, x and y agree on which of two rows lies nearer to a third.",
-        "This is above the baseline of 50.0%, what unrelated arrays would score on average.",
+        "Beside it stands the baseline of 50.0%, what unrelated arrays would score on average, and nothing here tells "
+        "how sure the difference is.",
         "No permutation test was made, so whether chance alone brings scores like these was not assessed.",
         "nothing was sampled",
         "3,994,002,000, all there are (4.0 billion)",
@@ -204,13 +205,13 @@ def test_units_and_what_their_intervals_speak_of() -> None:
         "In 71.2% of the 800 triplets drawn",
         "Of all 2.0 trillion, they agree in 66.0% to 75.3%, with 99% confidence.",
         "0.660000 to 0.753000 betting, 99% confidence 0.5",
-        "Kullback-Leibler, for a U-statistic, 99% confidence, of the population that the rows are from",
-        "jackknife, right for many rows, standard error 0.0123 over groups, 99% confidence, not rigorous, of the",
+        "Kullback-Leibler for a U-statistic, a bound for the worst case, 99% confidence, of the population that the "
+        "rows are from",
+        "jackknife, right for many groups, standard error 0.0123 over groups, 99% confidence, not rigorous, of the",
         "bound on rounding in float32, 1,234 comparisons in doubt, of the score in exact arithmetic",
         "width 0.093; 0.1 was asked for",
         "float32: order and ties are those of distances rounded to float32",
-        "distances: 1,200 too close to a neighbour to be certain at once, 3 put into order by float64 distances, 0 by "
-        "exact arithmetic",
+        "distances not certain at once: 1,200 too close to a neighbour, 3 computed again with a tighter bound",
     ):
         assert expected in text, expected
 
@@ -267,6 +268,14 @@ def test_a_measure_of_which_only_a_score_is_known() -> None:
         (0.6, (0.58, 0.62), 0.5, 0.7, "above the baseline of 50.0%, what"),
         (0.49, (0.48, 0.52), 0.5, 1.0, "Within that range lies the baseline of 50.0%, what"),
         (0.5, (0.5, 0.5), 0.5, 1.0, "This is at the baseline of 50.0%, what"),
+        (0.4998, (0.49, 0.51), 0.5, 1.0, "Within that range lies the baseline of 50.00%, what"),
+        (
+            0.6,
+            (0.58, 0.62),
+            0.5,
+            0.99999999,
+            "above the baseline of 50.0%, what unrelated arrays with the same ties would score on average. ",
+        ),
         (1.0, (0.9, 1.0), 1.0, 1.0, "Within that range lies the baseline of 100%, what"),
     ],
 )
@@ -284,11 +293,46 @@ def test_a_score_is_placed_by_its_baseline_and_nothing_is_claimed_of_chance(
         assert claim not in sentences.meaning(meant)
 
 
-def test_an_exact_score_is_compared_with_its_baseline_as_it_is() -> None:
-    for score, side in ((0.3, "below"), (0.5, "at"), (0.500001, "above")):
-        interval = {"low": score, "high": score, "method": "none-exact", "confidence": 0.99}
-        result = {**EXACT, "score": score, "deficit": 1 - score, "intervals": {"sampling": interval}}
-        assert f"This is {side} the baseline" in flat(printed(document(result, result)))
+@pytest.mark.parametrize(
+    ("score", "population", "jackknife", "said"),
+    [
+        (0.3, (0.2, 0.4), None, "This is below the baseline of 50.0%"),
+        (0.50001, (0.5000001, 0.51), None, "In 50.001% of the 4.0 billion triplets"),
+        (0.50001, (0.5000001, 0.51), None, "This is above the baseline of 50.000%"),
+        (0.52, (0.4, 0.6), (0.51, 0.53), "By the jackknife, this is above the baseline of 50.0%"),
+        (0.49974, (0.4, 0.6), (0.48, 0.51), "Within the interval of the population lies the baseline of 50.00%"),
+        (0.6, None, None, "Beside it stands the baseline of 50.0%"),
+        (0.5, None, None, "This is at the baseline"),
+    ],
+)
+def test_an_exact_score_has_a_side_of_its_baseline_where_an_interval_says_so(
+    score: float, population: tuple[float, float] | None, jackknife: tuple[float, float] | None, said: str
+) -> None:
+    found: dict[str, Any] = {"sampling": {"low": score, "high": score, "method": "none-exact", "confidence": 0.99}}
+    for kind, bounds in (("population", population), ("jackknife", jackknife)):
+        if bounds is not None:
+            found[kind] = {"low": bounds[0], "high": bounds[1], "method": kind, "confidence": 0.99}
+    text = flat(printed(document({**EXACT, "score": score, "deficit": 1 - score, "intervals": found})))
+    assert said in text
+
+
+def test_a_score_of_batches_has_no_side_of_its_baseline() -> None:
+    result = {**SAMPLED, "method": "batched", "intervals": {"sampling": None, "reason": "no guarantee"}}
+    text = flat(printed(document(result)))
+    assert "Beside it stands the baseline of 45.0%" in text
+    assert "This is" not in text
+
+
+def test_a_jackknife_without_an_error_says_what_stands_for_it() -> None:
+    bound = {"low": 0.95, "high": 1.0, "method": "kl-u-statistic", "confidence": 0.99, "rigorous": False}
+    fallen = {**bound, "standardError": 0.0, "unit": "row"}
+    text = flat(printed(document({**EXACT, "intervals": {"jackknife": fallen}})))
+    assert "in place of a jackknife over rows, whose standard error would be 0: Kullback-Leibler" in text
+
+
+def test_whole_options_are_written_out() -> None:
+    spec = {**SAMPLED["spec"], "samples": 2649159, "epsilon": 0.001, "method": "sampled"}
+    assert "samples 2,649,159, epsilon 0.001" in flat(printed(document({**SAMPLED, "spec": spec})))
 
 
 def test_of_chance_is_spoken_once_and_only_with_baselines() -> None:

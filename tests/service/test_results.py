@@ -129,6 +129,7 @@ def test_a_width_that_was_not_reached_is_a_warning() -> None:
 def test_a_weaker_precision_than_was_asked_for_is_a_warning(asked: str, used: str, warned: bool) -> None:
     job = finished(replace(OUTCOME, precision=used), precision=asked)
     assert ("precision-fell-back" in codes(job)) == warned
+    assert ("precision-exceeded" in codes(job)) == (asked == "float32" and used != "float32")
 
 
 def test_repeated_rows_are_a_warning_unless_groups_say_which() -> None:

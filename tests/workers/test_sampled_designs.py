@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from math import comb
@@ -138,8 +139,26 @@ def test_rows_of_one_group_say_nothing_rigorous_of_the_population(pair: Pair, de
         _, grouped = run(pair, LONG, groups=groups, **design)
         population = grouped.intervals["population"]
         assert isinstance(population, NoInterval)
-        assert "jackknife over groups" in population.reason
+        assert "only exact TSI has an interval: its jackknife" in population.reason
+        named_measure = (design["measure"], design["method"])
+        assert ("jackknife" in grouped.intervals) == (named_measure == ("tsi", "exact")), "what the reason says"
         assert grouped.intervals["sampling"] == ungrouped.intervals["sampling"]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=named)
+def test_rows_that_repeat_say_nothing_of_the_population_unless_groups_do(pair: Pair, design: dict[str, Any]) -> None:
+    if design["method"] == "batched":
+        return
+    total, plain = run(pair, LONG, **design)
+    measure, options = registry.find(design["measure"], design["method"]), options_of(**design)
+    facts = PairFacts(pair.shape, repeated=True)
+    found = measure.finish(total, facts, options, 0.99).intervals
+    for kind in {"population", "jackknife"} & plain.intervals.keys():
+        absent = found[kind]
+        assert isinstance(absent, NoInterval), kind
+        assert "Send groups" in absent.reason
+    each_its_own = replace(facts, groups=np.arange(ROWS))
+    assert not isinstance(measure.finish(total, each_its_own, options, 0.99).intervals["population"], NoInterval)
 
 
 FAR_FROM_CERTAIN = {

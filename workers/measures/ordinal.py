@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from ordsim_core.triplets import AnchorBlock
     from workers.measures.protocol import PairFacts, PairShape
 
-GROUPED = "Rows of one group are no independent draws; see the jackknife over groups."
+GROUPED = (
+    "Rows of one group are no independent draws. Of rows in groups, only exact TSI has an interval: its jackknife."
+)
+REPEATED = (
+    "Half of the rows of an array or more are equal to others, so they are no independent draws. Send groups that say "
+    "which rows belong together; rows that were drawn independently and happen to be equal are each a group of its own."
+)
 
 
 @dataclass(frozen=True)
@@ -146,5 +152,7 @@ def _population(
 ) -> Interval | NoInterval:
     if pair.groups is not None and len(np.unique(pair.groups)) < len(pair.groups):
         return NoInterval(GROUPED)
+    if pair.repeated and pair.groups is None:
+        return NoInterval(REPEATED)
     # Of the population's delta, half is spent on sampling, unless nothing was sampled.
     return population.around(sampling((1 + confidence) / 2), pair.shape.rows, kind.order, confidence)

@@ -133,11 +133,14 @@ class PairFacts:
         With which distances were ordered: "exact", "float64" or "float32", the weakest that any shard used.
     groups : ndarray of int64, shape (N,), or None
         The group of each compared row, numbered from 0 in order of first appearance; None if none were given.
+    repeated : bool
+        Whether so many rows of an array are equal that they are no independent draws, unless groups say otherwise.
     """
 
     shape: PairShape
     precision: str = EXACT
     groups: NDArray[np.int64] | None = None
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,9 @@ class Outcome:
         `ordsim_core.intervals.Interval` has, all are shown, integers as decimal strings.
     artifacts : mapping of str to ndarray
         Large outputs by what they are.
+    positions : ndarray of int64, or None
+        Where artifacts with a value a row have values of some rows only: the positions of those among the compared
+        rows, in the order of the values.
     paths : mapping of str to int
         How many elements took which path to their order, see `partials.paths`.
     uncertified : int or None
@@ -185,6 +191,7 @@ class Outcome:
     precision: str | None = None
     intervals: Mapping[str, Interval | NoInterval] = field(default_factory=dict)
     artifacts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    positions: NDArray[np.int64] | None = None
     reason: str | None = None
     paths: Mapping[str, int] = field(default_factory=dict)
     uncertified: int | None = None

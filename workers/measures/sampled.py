@@ -146,8 +146,8 @@ class Sampled(OfEither):
         else:
             require_all_comparisons(f"{self.measure} sampled", counts, options.draws)
         found = with_population(self.kind, pair, confidence, lambda level: bounds(counts, level))
-        if options.width is None:
-            found["hoeffding"] = intervals.hoeffding(counts, confidence)
+        if options.width is None:  # beside the other interval of the same score
+            found = {"sampling": found["sampling"], "hoeffding": intervals.hoeffding(counts, confidence), **found}
         return outcome(self.kind, total, pair, found)
 
 

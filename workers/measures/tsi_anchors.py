@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -38,7 +39,7 @@ class TsiAnchorsOptions(MeasureOptions):
     anchors : int
         How many rows are anchors, at most all.
     per_anchor : bool
-        Also return the TSI of each anchor, and which rows they are, as artifacts.
+        Also return the TSI of each anchor, and which rows they are, as the artifacts per_anchor and anchors.
     """
 
     measure: Literal["tsi"]
@@ -114,8 +115,11 @@ class TsiAnchors(Measure):
         def bounds(level: float) -> Interval:
             return betting.without_replacement(agreeing, each, rows, level)
 
-        artifacts = {PER_ANCHOR: agreeing / each, ANCHORS: total.vector(ANCHORS)} if options.per_anchor else {}
-        return outcome(TSI, total, pair, with_population(TSI, pair, confidence, bounds), artifacts)
+        found = outcome(TSI, total, pair, with_population(TSI, pair, confidence, bounds))
+        if not options.per_anchor:
+            return found
+        anchors = total.vector(ANCHORS)
+        return replace(found, artifacts={PER_ANCHOR: agreeing / each, ANCHORS: anchors}, positions=anchors)
 
 
 @lru_cache(maxsize=2)

@@ -14,7 +14,7 @@ from ordsim_core.counts import AgreementCounts
 from workers import costs
 from workers.measures import cutting, ordinal_nulls
 from workers.measures.checks import require_all_comparisons
-from workers.measures.ordinal import TSI, outcome, to_partial, with_population
+from workers.measures.ordinal import REPEATED, TSI, outcome, to_partial, with_population
 from workers.measures.protocol import Measure, MeasureOptions, NoInterval
 from workers.partials import Partial
 
@@ -134,6 +134,8 @@ def _jackknife(total: Partial, pair: PairFacts, confidence: float) -> Interval |
         return NoInterval(f"The agreement of every target is kept for at most {JACKKNIFE_ROWS} rows.")
     if pair.groups is not None and len(np.unique(pair.groups)) < 3:
         return NoInterval("A jackknife over groups needs at least 3 of them.")
+    if pair.repeated and pair.groups is None:
+        return NoInterval(REPEATED)
     coincident = AgreementCounts(*(total.tally.get(kind, 0) for kind in COINCIDENT))
     targets: NDArray[np.int64] = total.sums[PER_TARGET]
     return jackknife.interval(
