@@ -183,7 +183,9 @@ def select(space: Space, rows: NDArray[np.int64], checkpoint: Callable[[], None]
 
 
 def check_pair(x: Space, y: Space, needed: int) -> None:
-    """Raise ValueError unless both spaces have the same rows, and at least `needed`."""
+    """Raise ValueError unless both spaces have the same rows, and at least `needed`; TypeError if they are none."""
+    if not (isinstance(x, Space) and isinstance(y, Space)):
+        raise TypeError("spaces are compared, not arrays: make them with ordsim_core.spaces.prepare")
     if x.rows != y.rows:
         raise ValueError(f"x has {x.rows} rows and y has {y.rows}: they must describe the same inputs")
     if x.rows < needed:
@@ -191,6 +193,8 @@ def check_pair(x: Space, y: Space, needed: int) -> None:
 
 
 def _check(values: NDArray[Any], distance: Distance) -> None:
+    if not isinstance(values, np.ndarray):
+        raise TypeError(f"an array is needed, not a {type(values).__name__}: np.asarray makes one")
     if isinstance(values, np.ma.MaskedArray):
         raise ValueError(
             "the array is masked, and its masked values would be taken for values: give values.filled(...) of what "

@@ -61,6 +61,7 @@ def exact_block(x: Space, y: Space, start: int, stop: int, per_target: bool = Fa
     ValueError
         If the spaces differ in rows, have fewer than 3 or more than 2^21, or the block is not within them.
     """
+    check_pair(x, y, 3)
     start, stop = integer(start, "the first anchor"), integer(stop, "the end of the anchors")
     if not 0 <= start <= stop <= x.rows:
         raise ValueError(f"anchors {start} to {stop} are not within {x.rows} rows")
