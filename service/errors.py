@@ -235,7 +235,9 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         reason = found[0].get("ctx", {}).get("error", "it cannot be read")
         return answer(request.scope, "malformed-json", f"The body is not JSON: {reason}.")
     errors = explaining.explain(found)
-    detail = errors[0]["detail"] if len(errors) == 1 else f"{len(errors)} things are wrong with the request."
+    detail = errors[0]["detail"]
+    if len(errors) > 1:
+        detail = f"{len(errors)} things are wrong with the request, the first: {detail}"
     return answer(request.scope, "invalid-request", detail, errors=errors)
 
 

@@ -100,6 +100,7 @@ def conclude(
     smax: float | None = 1.0,
     denominator: int = 1,
     tolerance: float | None = None,
+    size: float = 0.0,
     enumerated: bool = False,
     early_stop: int | None = None,
     confidence: float = 0.99,
@@ -120,6 +121,8 @@ def conclude(
         Divides all values (not `smax`), for counts out of a population.
     tolerance : float, optional
         Share of the observed statistic within which floats count as equal to it; 100 machine epsilons by default.
+    size : float
+        What floats were rounded at, if that is more than the observed statistic: see `values.compare`.
     enumerated : bool
         Whether `null` has all other permutations of the scheme rather than independent draws.
     early_stop : int, optional
@@ -140,7 +143,7 @@ def conclude(
     intervals.check_confidence(confidence)
     if enumerated and early_stop is not None:
         raise ValueError("early stopping needs random draws; permutations that are enumerated have a fixed order")
-    values = compare(observed, null, denominator, tolerance)
+    values = compare(observed, null, denominator, tolerance, size)
     stop = None if early_stop is None else stops_after(values.reached, early_stop)
     made = values if stop is None else values.first(stop)
     # The observed statistic takes the place of the exceedance at which the draws end.

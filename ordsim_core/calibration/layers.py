@@ -69,6 +69,7 @@ def conclude_layers(
     smax: float | None = 1.0,
     denominator: int = 1,
     tolerance: float | None = None,
+    size: float = 0.0,
     enumerated: bool = False,
     early_stop: int | None = None,
     confidence: float = 0.99,
@@ -81,7 +82,7 @@ def conclude_layers(
     null : ndarray of the same, shape (K, LA, LB)
         Each draw has one permutation for all pairs.
     aggregate : {"max", "mean", "row-max-mean", "column-max-mean"} or callable
-    alpha, smax, denominator, tolerance, enumerated, early_stop, confidence
+    alpha, smax, denominator, tolerance, size, enumerated, early_stop, confidence
         As of `conclude`. Single pairs have the same `smax`.
 
     Raises
@@ -111,12 +112,13 @@ def conclude_layers(
         smax=smax,
         denominator=terms,
         tolerance=tolerance,
+        size=size,
         enumerated=enumerated,
         early_stop=early_stop,
         confidence=confidence,
     )
     row, column = np.unravel_index(int(np.argmax(values[0])), matrix.shape)
-    pairs = None if made.stopped_early else _each(values, unit, alpha, smax, tolerance)
+    pairs = None if made.stopped_early else _each(values, unit, alpha, smax, tolerance, size)
     return LayerConclusion(**vars(made), matrix=matrix, best=(int(row), int(column)), pairs=pairs)
 
 
@@ -129,13 +131,13 @@ def aggregated(aggregate: Aggregate, values: NDArray[Any], unit: int) -> tuple[N
 
 
 def _each(
-    values: NDArray[Any], unit: int, alpha: float, smax: float | None, tolerance: float | None
+    values: NDArray[Any], unit: int, alpha: float, smax: float | None, tolerance: float | None, size: float
 ) -> PairConclusions:
     shape = values.shape[1:]
     scores, p_values, thresholds = np.empty(shape), np.empty(shape), np.empty(shape)
     for pair in np.ndindex(*shape):
         own = values[(slice(None), *pair)]
-        placed = place(compare(own[0], own[1:], unit, tolerance), alpha, smax)
+        placed = place(compare(own[0], own[1:], unit, tolerance, size), alpha, smax)
         scores[pair], p_values[pair], thresholds[pair] = placed.score, placed.p_value, placed.threshold
     return PairConclusions(scores, p_values, thresholds)
 

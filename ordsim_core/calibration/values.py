@@ -57,7 +57,11 @@ class Values:
 
 
 def compare(
-    observed: Any, null: NDArray[Any] | Sequence[Any], denominator: int = 1, tolerance: float | None = None
+    observed: Any,
+    null: NDArray[Any] | Sequence[Any],
+    denominator: int = 1,
+    tolerance: float | None = None,
+    size: float = 0.0,
 ) -> Values:
     """Bring the values of a statistic into one form.
 
@@ -71,6 +75,9 @@ def compare(
     tolerance : float, optional
         Floats that differ from the observed one by at most this share of it are taken to be equal to it, as they may be
         in exact arithmetic. 100 machine epsilons of their own type unless given. Integers and fractions need none.
+    size : float
+        What the statistic was rounded at, if that is larger than itself: a sum of terms of size 1 that cancel is as
+        uncertain as those terms. The tolerance is a share of the larger of the two.
 
     Raises
     ------
@@ -92,15 +99,17 @@ def compare(
         return _exact(observed, values, unit, denominator)
     if denominator != 1:
         raise ValueError("a denominator is for integers; divide floats by it before")
-    return _rounded(observed, values, tolerance)
+    return _rounded(observed, values, tolerance, size)
 
 
-def reaches(observed: Any, null: NDArray[Any] | Sequence[Any], tolerance: float | None = None) -> NDArray[np.bool_]:
+def reaches(
+    observed: Any, null: NDArray[Any] | Sequence[Any], tolerance: float | None = None, size: float = 0.0
+) -> NDArray[np.bool_]:
     """Tell of each permutation whether its statistic is as large as the observed one, ties included.
 
     Arguments and errors as of `compare`, but there may be no permutations.
     """
-    return compare(observed, null, tolerance=tolerance).reached if len(null) else np.empty(0, np.bool_)
+    return compare(observed, null, tolerance=tolerance, size=size).reached if len(null) else np.empty(0, np.bool_)
 
 
 def gather(values: NDArray[Any] | Sequence[Any]) -> tuple[NDArray[Any], int]:
@@ -146,7 +155,7 @@ def _exact(observed: Rational, null: NDArray[Any], unit: int, denominator: int) 
     return Values(first, null, null, denominator * common)
 
 
-def _rounded(observed: Any, values: NDArray[Any], tolerance: float | None) -> Values:
+def _rounded(observed: Any, values: NDArray[Any], tolerance: float | None, size: float) -> Values:
     if tolerance is None:
         tolerance = TIE_EPSILONS * max(_epsilon(np.asarray(observed).dtype), _epsilon(values.dtype))
     first = as_float(observed)
@@ -157,7 +166,7 @@ def _rounded(observed: Any, values: NDArray[Any], tolerance: float | None) -> Va
     if len(wrong):
         raise NonFiniteStatisticError(int(wrong[0]) + 1, float(rest[wrong[0]]))
     # Not the difference, which may overflow.
-    slack = tolerance * abs(first)
+    slack = tolerance * max(abs(first), size)
     tied = (rest >= first - slack) & (rest <= first + slack)
     return Values(first, rest, np.where(tied, first, rest), 1)
 

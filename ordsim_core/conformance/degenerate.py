@@ -78,7 +78,7 @@ def few_rows(setting: Setting, rows: int) -> Finding:
     return judged(check, True, answers[1].value, "a number within the limits")
 
 
-def _explained(error: Exception) -> bool:
+def _explained(error: BaseException) -> bool:
     """Whether an error was meant for the caller: not one that arithmetic or an index happened to raise."""
     own = type(error).__module__ not in ("builtins", "torch")
     return (isinstance(error, ValueError) or own) and bool(str(error).strip())

@@ -29,7 +29,7 @@ class Answer:
     """What a call came to: a value, which may be NaN, or an error."""
 
     value: float
-    error: Exception | None = None
+    error: Exception | SystemExit | None = None
 
     @property
     def finite(self) -> bool:
@@ -66,7 +66,7 @@ class Subject:
             warnings.simplefilter("ignore")
             try:
                 return Answer(_number(self.function(self._given(x), self._given(y))))
-            except Exception as error:  # whatever it raises is what is to be reported
+            except (Exception, SystemExit) as error:  # whatever it raises is what is to be reported
                 return Answer(float("nan"), error)
 
     def value(self, x: Array, y: Array) -> float:
@@ -132,7 +132,7 @@ def _number(result: Any) -> float:
     if hasattr(result, "detach"):
         result = result.detach().cpu().numpy()
     value = np.asarray(result)
-    if value.dtype.kind not in "fiub" or value.size != 1:
+    if value.dtype.kind not in "fiu" or value.size != 1:
         what = f"an array of shape {value.shape}" if isinstance(result, np.ndarray) else f"a {type(result).__name__}"
         raise TypeError(f"it returns {what}; a single real number is needed")
     return float(value.reshape(())[()])

@@ -26,7 +26,7 @@ CHUNK_ROWS = 512
 UNIT_ROUNDING = 2.0**-46
 """Differences between entries of rows of unit length that rounding may make."""
 
-RANGE = 300
+RANGE = 200
 """Binary exponents within which squares of squares of a million values stay normal numbers."""
 
 

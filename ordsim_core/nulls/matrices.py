@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+SMALL = 0.25
+"""Exponents of RBF kernels whose entries are near 1."""
+VARIES = 2.0**-40
+"""Entries that vary by less than this part of the largest do so by rounding: they count as all equal."""
+
 METRICS = {
     Distance.EUCLIDEAN: "euclidean",
     Distance.COSINE: "cosine",
@@ -55,7 +60,7 @@ def distances(values: NDArray[Any], distance: Distance, *, scaled: bool = False)
 
 
 def radial(between: NDArray[np.float64], bandwidth: float | None) -> NDArray[np.float64]:
-    """Turn Euclidean distances into the RBF kernel; the bandwidth is their median unless given.
+    """Turn Euclidean distances into the RBF kernel, or into what it is more than 1; the bandwidth is their median.
 
     Raises
     ------
@@ -66,7 +71,9 @@ def radial(between: NDArray[np.float64], bandwidth: float | None) -> NDArray[np.
         bandwidth = float(np.median(squareform(between, checks=False)))
     if not bandwidth > 0:
         raise UndefinedError("the median distance is 0, so there is no bandwidth")
-    kernels: NDArray[np.float64] = np.exp(-np.square(between / bandwidth) / 2)
+    exponents = -np.square(between / bandwidth) / 2
+    # Near 1, what a kernel has less than 1 has more digits; to centred kernels it is the same.
+    kernels: NDArray[np.float64] = np.expm1(exponents) if exponents.min() > -SMALL else np.exp(exponents)
     return kernels
 
 
@@ -113,7 +120,7 @@ def dissimilarities(
 
 def _normalised(found: NDArray[np.float64], largest: float) -> NDArray[np.float64]:
     norm = float(np.linalg.norm(found))
-    if norm <= len(found) * np.finfo(np.float64).eps * largest:
+    if norm <= len(found) * VARIES * largest:
         raise UndefinedError(CONSTANT)
     return found / norm
 

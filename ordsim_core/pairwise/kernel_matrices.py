@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 FACTOR_BITS = 3
 """Kernels whose entries vary by less than 2^3 times more on one side than on the other are left as they are."""
+SMALL = 0.25
+"""Exponents of RBF kernels whose entries are near 1."""
 LEAST_DEBIASED = 4
 """Rows without which the debiased form is not defined."""
 
@@ -52,12 +54,16 @@ class KernelPlan:
     pilot : Pilot
     factor : float
         What an RBF kernel of y is multiplied with.
+    exponents : (float, float) or None
+        Mean exponents of RBF kernels of x and of y, if both are small: 1 is then taken off all entries, which centring
+        would take off anyway, but not their digits with it.
     """
 
     pairing: Pairing
     bandwidths: Bandwidths | None
     pilot: Pilot
     factor: float = 1.0
+    exponents: tuple[float, float] | None = None
 
     def with_values(self, x: NDArray[Any], y: NDArray[Any]) -> KernelPlan:
         """Give the same for arrays of these values."""
@@ -72,20 +78,24 @@ def plan(pairing: Pairing, bandwidths: Bandwidths | None) -> KernelPlan:
         return KernelPlan(pairing, None, pilot.look(pairing.listed_distances(left, right)))
     pairing = careful.where_needed(pairing, True, (bandwidths.x / bandwidths.y) ** 2)
     found = KernelPlan(pairing, bandwidths, Pilot())
+    found = replace(found, exponents=_small_exponents(found, pairing.listed_squares(left, right)))
     plain = _radial(found, pairing.listed_squares(left, right))
-    found = replace(found, factor=_factor(pairing, plain))
+    found = replace(found, factor=_factor(found, plain))
     return replace(found, pilot=pilot.look(_radial(found, pairing.listed_squares(left, right))))
 
 
-def _factor(pairing: Pairing, entries: Entries) -> float:
+def _factor(plan: KernelPlan, entries: Entries) -> float:
     """Give a power of two that brings the kernels to about the same size, if they are far from it.
 
-    Sums of both would else take the digits of the smaller one.
+    Sums of both would else take the digits of the smaller one. Kernels of small exponents are nearly squared distances,
+    which may be the same but for their scale: then the factor is that scale.
     """
-    if pairing.relation.joint:
+    if plan.pairing.relation.joint:
         return 1.0
     parts = entries.of_x, entries.of_x + entries.changes
     of_x, of_y = (pilot.spread(part, Distance.EUCLIDEAN, centred=True) for part in parts)
+    if plan.exponents is not None and of_x > 0 and of_y > 0:
+        return of_x / of_y
     apart = round(math.log2(of_x / of_y)) if of_x > 0 and of_y > 0 else 0
     return 2.0**apart if abs(apart) >= FACTOR_BITS else 1.0
 
@@ -116,9 +126,10 @@ def _directional(plan: KernelPlan) -> str:
 
 
 def sizes(plan: KernelPlan) -> Sizes:
-    """Say how large entries are: those of an RBF kernel up to 1."""
+    """Say how large entries are: those of an RBF kernel up to 1, or as large as small exponents."""
     if plan.bandwidths is not None:
-        return Sizes(1.0, plan.factor)
+        of_x, of_y = plan.exponents or (1.0, 1.0)
+        return Sizes(of_x, of_y * plan.factor)
     return Sizes.of(plan.pairing.x.distance, plan.pairing.y.distance)
 
 
@@ -132,16 +143,28 @@ def _entries(plan: KernelPlan, tiles: Iterable[Tile], checkpoint: Callable[[], N
 
 def _radial(plan: KernelPlan, squares: Entries) -> Entries:
     """Turn squared distances into entries of the RBF kernel, in place."""
-    pairing, bandwidths = plan.pairing, plan.bandwidths
-    assert bandwidths is not None
-    own = Fraction(1, 2) / bandwidths.x**2
-    # Of squared distances in y whose weight makes both bandwidths the same.
-    other = own if pairing.relation.route == CAREFUL else Fraction(1, 2) / bandwidths.y**2
-    widths = float(own), float(other), float(other - own)
-    tile_sums.radial(np.atleast_2d(squares.of_x), np.atleast_2d(squares.changes), *widths, pairing.relation.joint)
+    own, other = _rates(plan)
+    of_x, changes = np.atleast_2d(squares.of_x), np.atleast_2d(squares.changes)
+    rates = float(own), float(other), float(other - own)
+    tile_sums.radial(of_x, changes, *rates, plan.pairing.relation.joint, plan.exponents is not None)
     if plan.factor != 1.0:
         changes = squares.changes
         changes += squares.of_x
         changes *= plan.factor
         changes -= squares.of_x
     return squares
+
+
+def _rates(plan: KernelPlan) -> tuple[Fraction, Fraction]:
+    """Give 1 / (2 sigma^2) of either side."""
+    assert plan.bandwidths is not None
+    own = Fraction(1, 2) / plan.bandwidths.x**2
+    # Of squared distances in y whose weight makes both bandwidths the same.
+    return own, own if plan.pairing.relation.route == CAREFUL else Fraction(1, 2) / plan.bandwidths.y**2
+
+
+def _small_exponents(plan: KernelPlan, squares: Entries) -> tuple[float, float] | None:
+    """Give the mean exponents of both sides if they are small, and not all 0."""
+    of_y = squares.of_x + squares.changes if plan.pairing.relation.joint else squares.changes
+    means = [float(rate) * float(part.mean()) for rate, part in zip(_rates(plan), (squares.of_x, of_y), strict=True)]
+    return (means[0], means[1]) if min(means) > 0 and max(means) < SMALL else None

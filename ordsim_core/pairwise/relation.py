@@ -27,8 +27,9 @@ matrices that they take. Beyond, deficits are so large that they lose fewer than
 FEW_ROWS = 65
 """Rows whose medians stand for the middle of all: a mean would follow a single row that lies far away, and the
 digits of all others would be lost with it."""
-WIDEST = 300
-"""Arrays whose largest value is beyond 2^300 or below 2^-300 are scaled by a power of two."""
+WIDEST = 100
+"""Arrays whose largest value is beyond 2^100 or below 2^-100 are scaled by a power of two: fourth powers of distances
+stay in the range of float64."""
 UNEVEN = 2
 """So are arrays whose rows lie more than 2^2 times as far apart as those of the other: sums of both would lose the
 digits of the smaller one."""

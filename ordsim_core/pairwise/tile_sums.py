@@ -28,6 +28,7 @@ def radial(
     other: float,
     shift: float,
     changed: bool,
+    less_one: bool,
 ) -> None:
     """Turn squared distances into exp(-own d^2), and `others` into by how much the kernel of y is larger, in place.
 
@@ -39,6 +40,8 @@ def radial(
         1 / (2 sigma^2) of either side.
     shift : float
         `other` - `own`.
+    less_one : bool
+        Give exp(-own d^2) - 1, which keeps its digits where exponents are small.
     """
     for i in range(squared.shape[0]):
         row, change = squared[i], others[i]
@@ -51,11 +54,16 @@ def radial(
             else:
                 other_exponent = min(other * change[j], LARGEST_EXPONENT)
                 more = other_exponent - exponent
-            row[j] = np.exp(-exponent)
-            if abs(more) < SMALL_EXPONENT:
-                change[j] = row[j] * np.expm1(-more)
+            if less_one:
+                row[j] = np.expm1(-exponent)
+                own_kernel = 1.0 + row[j]
             else:
-                change[j] = np.exp(-other_exponent) - row[j]
+                row[j] = np.exp(-exponent)
+                own_kernel = row[j]
+            if abs(more) < SMALL_EXPONENT:
+                change[j] = own_kernel * np.expm1(-more)
+            else:
+                change[j] = np.exp(-other_exponent) - own_kernel
 
 
 @reordering_kernel

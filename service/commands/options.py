@@ -1,6 +1,7 @@
 """What several commands share: their options, and how a request is read from them."""
 
 import json
+import math
 import os
 import shlex
 from collections.abc import Sequence
@@ -170,6 +171,8 @@ def value(text: str) -> Any:
         number = float(text)
     except ValueError:
         return text
+    if not math.isfinite(number):
+        return text  # which JSON cannot say: the service refuses it where a number is needed
     return int(number) if "." not in text and number.is_integer() else number
 
 

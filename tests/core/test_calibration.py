@@ -126,6 +126,9 @@ def test_the_tolerance_is_100_epsilons_of_the_type_or_what_is_given() -> None:
     assert conclude(0.7, [0.69, 0.5], tolerance=0.02).exceedances == 1
     assert conclude(-0.7, [-0.7 * (1 + 90 * 2.0**-52), -0.7 * (1 + 110 * 2.0**-52), -0.6]).exceedances == 2
     assert conclude(0.0, [-1e-300, 0.0, -0.0]).exceedances == 2
+    cancelled = [-1e-15, -1e-12]  # of terms of size 1
+    assert conclude(1e-16, cancelled).exceedances == 0
+    assert conclude(1e-16, cancelled, size=1.0).exceedances == 1
 
 
 def test_one_in_twenty_is_at_most_a_twentieth() -> None:

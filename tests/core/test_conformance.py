@@ -371,3 +371,16 @@ def test_tensors_without_torch_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_check_that_does_not_exist() -> None:
     with pytest.raises(KeyError):
         examine(faulty_measures.cka).find("nothing")
+
+
+def test_a_function_that_ends_the_program_has_failed() -> None:
+    def ending(_x: np.ndarray, _y: np.ndarray) -> float:
+        raise SystemExit(0)
+
+    with pytest.raises(UnusableError, match="SystemExit"):
+        examine(ending)
+
+
+def test_a_truth_is_no_number() -> None:
+    with pytest.raises(UnusableError, match="a single real number is needed"):
+        examine(lambda _x, _y: True)

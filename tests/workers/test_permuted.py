@@ -358,3 +358,30 @@ def test_a_statistic_that_is_no_number_is_no_score() -> None:
         _, found = permuted(PermutedOptions(inner=inner, calibration=calibration), given)
         assert found.score is None
         assert found.reason
+
+
+def test_ties_near_zero_are_ties() -> None:
+    """Every permutation within groups has the score 0 here: what differs is rounding."""
+    groups = np.repeat(np.arange(10), 4)
+    x = np.repeat(np.random.default_rng(3).integers(0, 9, (10, 3)) * 0.1, 4, axis=0)
+    y = np.tile([-0.3, -0.1, 0.1, 0.3], 10)[:, None].copy()
+    for name, method in (("cka", "linear"), ("procrustes", "exact"), ("cca", "exact"), ("pwcca", "exact")):
+        measure = registry.find(name, method)
+        calibration = Calibration(permutations=99, scheme="within-groups")
+        _, found = permuted(PermutedOptions(inner=options_of(measure), calibration=calibration), grid(x, y, groups))
+        assert found.calibration is not None
+        assert found.calibration["pValue"] == 1, name
+
+
+@pytest.mark.parametrize("size", [0.1, 0.3, 1000.0])
+def test_equal_distances_are_no_statistic(size: float) -> None:
+    x = size * np.eye(33)
+    for name, method, more in (
+        ("cka", "linear", {"estimator": "debiased"}),
+        ("cka", "distance", {"estimator": "debiased"}),
+        ("rsa", "exact", {}),
+    ):
+        options = options_of(registry.find(name, method), **more)
+        _, found = permuted(PermutedOptions(inner=options, calibration=Calibration(permutations=9)), grid(x, x))
+        assert found.calibration is not None
+        assert found.calibration["pValue"] is None, (name, method)

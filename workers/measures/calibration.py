@@ -44,7 +44,7 @@ class Calibration(BaseModel):
     permutations: int = Field(default=200, ge=1, le=PERMUTATIONS_LIMIT, strict=True)
     alpha: float = Field(default=0.05, gt=0, lt=1, strict=True, allow_inf_nan=False)
     scheme: Literal["rows", "within-groups", "between-groups"] = "rows"
-    smax: float | None = Field(default=1.0, allow_inf_nan=False)
+    smax: float | None = Field(default=1.0, strict=True, allow_inf_nan=False)
     early_stop: EarlyStop | None = None
     statistic: Literal["fast", "measure"] = "fast"
     statistic_rows: int | None = Field(default=None, ge=LEAST_STATISTIC_ROWS, strict=True)

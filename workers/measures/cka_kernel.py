@@ -177,7 +177,7 @@ class CkaKernel(Measure):
     def finish(self, total: Partial, pair: PairFacts, options: Any, confidence: float) -> Outcome:  # noqa: ARG002
         """Centre the sums, which makes the score."""
         name, rows = f"cka {self.method}", pair.shape.rows
-        mean, change, sigma_x, sigma_y, route, factor = pair_tiles.common(name, total)
+        mean, change, sigma_x, sigma_y, route, factor, *least = pair_tiles.common(name, total)
         figures: dict[str, Any] = {"bandwidthX": sigma_x, "bandwidthY": sigma_y} if self.method == "rbf" else {}
         if self.method == "rbf" and self._sampled_median(pair.shape, options):
             figures["bandwidthPairs"] = MEDIAN_PAIRS
@@ -186,17 +186,12 @@ class CkaKernel(Measure):
         if factor == 0:
             return Outcome(None, None, reason=_no_bandwidth(sigma_x, sigma_y), intervals=intervals, figures=figures)
         sums, pilot = total.vector(SUMS), Pilot(mean, change)
-        sizes = (
-            rdm.Sizes(1.0, factor)
-            if self.method == "rbf"
-            else rdm.Sizes.of(pair.shape.x_distance, pair.shape.y_distance)
-        )
         if drawn is not None:
             pair_tiles.require_parts(name, sums, drawn[0])
             found = CosineSums.total(CosineSums(*row) for row in sums.tolist())
         else:
             form = centred.debiased if options.estimator == "debiased" else centred.biased
-            found = form(centred.total(rows, sums), pilot, sizes)
+            found = form(centred.total(rows, sums), pilot, rdm.Sizes(*least))
         cosine = found.cosine()
         return Outcome(
             score=cosine.score,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,7 @@ def conclude(
     figures: dict[str, Any] = {"matrix": _scores(statistics[0], unit), "best": _best(statistics[0], unit)}
     if calibration is None:
         return Outcome(score, deficit, figures=figures)
-    settings = _settings(calibration, confidence, enumerated=enumerated)
+    settings = _settings(basis, calibration, confidence, enumerated=enumerated)
     found = conclude_layers(statistics[0], statistics[1:], aggregate=kind, denominator=unit, **settings)
     if found.pairs is not None and calibration.early_stop is None:
         figures["perPair"] = _pairs(found.pairs)
@@ -112,7 +113,7 @@ def conclude_pairs(
     number, unit = statistics.shape[1], basis.statistic.unit or 1
     above = np.triu_indices(number, 1)
     flat = np.ascontiguousarray(statistics[:, above[0], above[1]])
-    settings = _settings(calibration, confidence, enumerated=enumerated)
+    settings = _settings(basis, calibration, confidence, enumerated=enumerated)
     largest = flat.max(axis=1)
     whole = conclude_one(largest[0], largest[1:], denominator=unit, **settings)
     alone = [conclude_one(column[0], column[1:], denominator=unit, **settings).p_value for column in flat.T]
@@ -139,7 +140,12 @@ def _null(values: NDArray[Any], denominator: int, conclusion: Conclusion) -> NDA
     return np.array([value / denominator for value in values[1 : drawn + 1].tolist()])
 
 
-def _settings(calibration: Calibration, confidence: float, *, enumerated: bool) -> dict[str, Any]:
+def rounded_at(rows: int) -> float:
+    """Size of the terms of a score, which may cancel: it is rounded as they are, and the more there are the more."""
+    return math.sqrt(rows)
+
+
+def _settings(basis: Basis, calibration: Calibration, confidence: float, *, enumerated: bool) -> dict[str, Any]:
     """What every conclusion of a job has in common."""
     stop = calibration.early_stop
     return {
@@ -148,6 +154,7 @@ def _settings(calibration: Calibration, confidence: float, *, enumerated: bool) 
         "enumerated": enumerated,
         "early_stop": None if stop is None or enumerated else stop.exceedances,
         "confidence": confidence,
+        "size": rounded_at(basis.rows),
     }
 
 

@@ -79,10 +79,11 @@ def _plan(pairing: Pairing, widths: Bandwidths | None) -> KernelPlan:
 
 
 def facts_of(prepared: Prepared) -> NDArray[np.float64]:
-    """Write down what `finish` must know: pilot, bandwidths, route, and the factor, which is 0 without a plan."""
+    """Write down what `finish` must know: pilot, bandwidths, route, factor (0 without a plan) and sizes."""
     plan = prepared.plan
     sigmas = prepared.sigma_x, prepared.sigma_y
     if plan is None:
-        return pair_tiles.facts(0.0, 0.0, *sigmas, 0.0, 0.0)
+        return pair_tiles.facts(0.0, 0.0, *sigmas, 0.0, 0.0, 0.0, 0.0)
     route = pair_tiles.route_number(plan.pairing.relation.route)
-    return pair_tiles.facts(plan.pilot.mean, plan.pilot.change, *sigmas, route, plan.factor)
+    sizes = kernel_matrices.sizes(plan)
+    return pair_tiles.facts(plan.pilot.mean, plan.pilot.change, *sigmas, route, plan.factor, sizes.x, sizes.y)

@@ -172,7 +172,7 @@ class Permuted(Measure):
             return False
         found, _ = aggregate(options.aggregate, total.vector(STATISTICS))  # with `pairs`, 0 below the diagonal
         try:
-            reached = values.reaches(found[0], found[1:])
+            reached = values.reaches(found[0], found[1:], size=grids.rounded_at(total.tally[ROWS]))
         except NonFiniteStatisticError:
             return True  # more permutations would not mend it
         return stopping.stops_after(reached, options.calibration.early_stop.exceedances) is not None
