@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from service import errors, examples, lock, openapi
 from service.middleware import BodyLimit, LoopbackHost, RequestContext
 from service.pipeline import JobContext
-from service.routes import data, health, jobs, plans, processes
+from service.routes import data, health, jobs, pages, plans, processes
 from service.runner import Runner
 from service.services import Services
 from service.store import JobStore, utc_now
@@ -41,7 +41,7 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
         version=openapi.VERSION,
         summary="How similar are two representations? Ordinal similarity (TSI, QSI) of embeddings in zarr arrays.",
         lifespan=lifespan,
-        # FastAPI's pages load their scripts from elsewhere; the document itself is at /openapi.json.
+        # FastAPI's pages load their scripts from elsewhere; see `pages` for ours.
         docs_url=None,
         redoc_url=None,
         # A path with a slash too many is another path, not a reason to be sent around.
@@ -49,6 +49,7 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     )
     for router in (jobs.router, plans.router, data.router, processes.router, health.router):
         app.include_router(router)
+    pages.install(app)
     errors.install(app)
     openapi.install(app, examples.add)
     app.add_middleware(BodyLimit)

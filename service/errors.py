@@ -254,7 +254,8 @@ async def _framework(request: Request, error: Exception) -> JSONResponse:
     }
     headers = dict(error.headers or {})
     if slug == "method-not-allowed":
-        headers["Allow"] = ", ".join(openapi.methods(request.app, request.scope["path"]))
+        # Pages are not in the document; they are there to be read.
+        headers["Allow"] = ", ".join(openapi.methods(request.app, request.scope["path"]) or ("GET", "HEAD"))
     return answer(request.scope, slug, details.get(slug, f"{KINDS[slug].title}."), headers=headers)
 
 

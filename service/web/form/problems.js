@@ -1,0 +1,60 @@
+// Problems of a request, each beside the field that its pointer names.
+
+import { fill, h } from "../dom.js";
+import { ORIGINS } from "../words.js";
+
+/** Take all problems off a form. */
+export function clearProblems(form, summary) {
+  for (const control of form.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
+  for (const error of form.querySelectorAll(".error")) {
+    error.hidden = true;
+    error.textContent = "";
+  }
+  summary.hidden = true;
+  fill(summary);
+}
+
+/** Show a problem: at its fields, and summed up in `summary`, which takes the focus. */
+export function showProblem(form, summary, problem) {
+  const found = (problem.errors ?? []).map((error) => ({ ...error, control: controlOf(form, error.pointer) }));
+  for (const { control, detail } of found) if (control) mark(control, detail);
+  const places = found.length ? found : [{ detail: problem.message, control: null }];
+  fill(summary,
+    h("h2", {}, problem.document?.title ?? "Something is wrong"),
+    found.length && !found.some(({ detail }) => detail === problem.message) ? h("p", {}, problem.message) : null,
+    h("ul", {}, places.map(({ detail, control }) => h("li", {}, control ? jump(control, detail) : detail))),
+    h("p", { class: "hint" }, ORIGINS[problem.document?.origin] ?? null));
+  summary.hidden = false;
+  summary.focus();
+}
+
+function jump(control, detail) {
+  return h("button", { type: "button", class: "link", onclick: () => {
+    for (let place = control.closest("details"); place; place = place.parentElement.closest("details")) place.open = true;
+    control.focus();
+  } }, detail);
+}
+
+function mark(control, detail) {
+  control.setAttribute("aria-invalid", "true");
+  const error = document.getElementById(`${control.id}-error`);
+  if (!error) return;
+  error.textContent = error.textContent ? `${error.textContent} ${detail}` : detail;
+  error.hidden = false;
+  for (let place = control.closest("details"); place; place = place.parentElement.closest("details")) place.open = true;
+}
+
+/** The field at a pointer, or at the longest beginning of it that has one, or the first inside it. */
+function controlOf(form, pointer) {
+  if (!pointer) return null;
+  const controls = [...form.querySelectorAll("[data-pointer]")];
+  for (let at = pointer; at; at = at.slice(0, at.lastIndexOf("/"))) {
+    const exact = controls.find((control) => control.dataset.pointer === at);
+    if (exact) return exact;
+    if (at === pointer) {
+      const inside = controls.find((control) => control.dataset.pointer.startsWith(`${at}/`));
+      if (inside) return inside;
+    }
+  }
+  return null;
+}
