@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from service import errors, examples, lock, openapi
+from service import cleaning, errors, examples, lock, openapi
 from service.middleware import BodyLimit, LoopbackHost, RequestContext
 from service.pipeline import JobContext
 from service.routes import data, health, jobs, pages, plans, processes
@@ -71,7 +72,10 @@ async def run_services(settings: Settings, store: JobStore) -> AsyncIterator[Ser
         context = JobContext(store, cluster, settings.artifacts_directory, settings.shard_seconds)
         runner = Runner(context, settings.max_running)
         await runner.start()
+        cleaner = asyncio.create_task(cleaning.keep_clean(settings, store))
         try:
             yield Services(settings, roots, store, cluster, runner)
         finally:
+            cleaner.cancel()
+            await asyncio.gather(cleaner, return_exceptions=True)
             await runner.stop()

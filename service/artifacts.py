@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"(\d{1,2})-([a-z_]{1,40})")
 CSV_ROWS = 4096
+PART = ".part"
+"""Ending of a file that is being written."""
 ROWS, ANCHORS = "rows", "anchors"
 COUNTED = {"null": ("permutation", 1), "correlations": ("component", 0), ANCHORS: ("draw", 0), ROWS: ("position", 0)}
 """What the values of an artifact are counted by, and from which number, where that is not the rows."""
@@ -66,7 +68,7 @@ def write(directory: Path, job: str, artifact: str, values: NDArray[Any]) -> Non
     folder = directory / job
     folder.mkdir(parents=True, exist_ok=True)
     # Always the same name: what a killed attempt left is written over by the next.
-    part = folder / f"{artifact}.part"
+    part = folder / f"{artifact}{PART}"
     try:
         with part.open("wb") as file:
             np.save(file, values, allow_pickle=False)

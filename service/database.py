@@ -18,6 +18,20 @@ BUSY_SECONDS = 30.0
 MIGRATION = re.compile(r"(\d{3})_[a-z_]+\.sql")
 
 
+class DamagedStoreError(sqlite3.DatabaseError):
+    """The file is no job store any more."""
+
+    @classmethod
+    def of(cls, path: Path, error: sqlite3.Error) -> DamagedStoreError | None:
+        """Say what to do about a damaged file; None if the error says something else."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return None
+        return cls(
+            f"the job store {path} is damaged ({error}): put a backup in the state directory's place, or move the "
+            "file away to begin without jobs"
+        )
+
+
 class Database:
     """A pool of connections to one file; usable from any thread.
 
@@ -36,8 +50,10 @@ class Database:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         try:
             self._migrate()
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, sqlite3.Error) and (damaged := DamagedStoreError.of(path, error)):
+                raise damaged from error
             raise
 
     def close(self) -> None:
@@ -70,6 +86,12 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection outside of any transaction, while no other of this process writes."""
+        with self._writing, self._borrow() as connection:
+            yield connection
 
     @contextlib.contextmanager
     def _borrow(self) -> Iterator[sqlite3.Connection]:

@@ -55,8 +55,8 @@ class Progress:
 class Job:
     """One job. JSON columns are parsed; times are as they are shown.
 
-    `recoveries` counts attempts in a row that broke off and left the ledger as they found it. `owner` is the id of
-    the API key that submitted it, empty where there were none.
+    `expired` is when its results were let go of. `recoveries` counts attempts in a row that broke off and left the
+    ledger as they found it. `owner` is the id of the API key that submitted it, empty where there were none.
     """
 
     number: int
@@ -81,6 +81,7 @@ class Job:
     groups_digest: str | None
     exception: dict[str, Any] | None
     progress: Progress
+    expired: str | None = None
 
     @property
     def percent(self) -> int:
@@ -89,7 +90,7 @@ class Job:
 
 
 COLUMNS = """number, job, process, status, phase, attempt, recoveries, cancel_requested, label, tags, request, arrays,
-    request_id, owner, created, started, finished, updated, staged, groups_digest, exception"""
+    request_id, owner, created, started, finished, updated, staged, groups_digest, exception, expired"""
 """Everything but the results, which may be long."""
 
 
@@ -124,6 +125,7 @@ def _job(row: sqlite3.Row, progress: Progress) -> Job:
         groups_digest=row["groups_digest"],
         exception=_parsed(row["exception"]),
         progress=progress,
+        expired=row["expired"],
     )
 
 

@@ -39,6 +39,8 @@ class Settings(BaseSettings):
         About how long one shard computes.
     max_running : int
         Jobs that run at once; others wait in the queue.
+    retain_days : float or None
+        Days that results and artifacts of a job are kept after its end; for ever if None.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
@@ -51,6 +53,7 @@ class Settings(BaseSettings):
     worker_memory: ByteSize | None = None
     shard_seconds: float = Field(default=0.5, gt=0, le=3600, allow_inf_nan=False)
     max_running: int = Field(default=4, ge=1, le=64)
+    retain_days: float | None = Field(default=None, ge=0, le=36500, allow_inf_nan=False)
 
     @field_validator("host")
     @classmethod
@@ -99,6 +102,11 @@ class Settings(BaseSettings):
     def staging_directory(self) -> Path:
         """Where this node keeps its memory-mapped copies."""
         return self.state_dir / "staging"
+
+    @property
+    def scratch_directory(self) -> Path:
+        """Where workers keep what they need for a moment."""
+        return self.state_dir / "scratch"
 
     @property
     def artifacts_directory(self) -> Path:

@@ -58,7 +58,7 @@ def links(job: Job) -> list[dict[str, str]]:
     """Where a job and its results are."""
     here = f"/v1/jobs/{job.id}"
     found = [{"rel": "self", "href": here, "type": JSON}]
-    if job.status is not JobStatus.DISMISSED:
+    if job.status is not JobStatus.DISMISSED and not job.expired:
         found.append({"rel": "results", "href": f"{here}/results", "type": JSON})
     return found
 
@@ -69,7 +69,11 @@ def message(job: Job, workers: int) -> str:
         waiting = "for a place in the queue" if workers else "until a worker is connected"
         return f"Waiting {waiting}."
     if job.status is JobStatus.SUCCESSFUL:
-        return "Finished; the results are ready."
+        return (
+            "Finished; the results were removed after their time."
+            if job.expired
+            else "Finished; the results are ready."
+        )
     if job.status is JobStatus.FAILED:
         return f"Failed: {job.exception['detail'] if job.exception else 'the reason is lost.'}"
     if job.status is JobStatus.DISMISSED:

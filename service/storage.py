@@ -32,6 +32,8 @@ def problem_of(error: Exception) -> ProblemError | None:
         if code not in STORE_FAULTS:
             return None
         full, reason = code == sqlite3.SQLITE_FULL, f"the job store answers {error.sqlite_errorname}"
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            reason = f"the job store is damaged ({error.sqlite_errorname}), and a backup should take its place"
     elif isinstance(error, OSError) and not isinstance(error, ConnectionError | TimeoutError):
         if error.errno is None:
             return None

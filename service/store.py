@@ -14,6 +14,7 @@ from service import submissions, transactions
 from service.database import Database
 from service.ledger import Ledger
 from service.records import COLUMNS, Job, read_jobs
+from service.retention import Retention, as_text
 from service.states import IllegalTransitionError, JobStatus, Phase
 
 if TYPE_CHECKING:
@@ -58,13 +59,14 @@ class JobStore:
         self._database = Database(path)
 
         self.ledger = Ledger(self._database, self._now)
+        self.retention = Retention(self._database, clock)
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
 
     def _now(self) -> str:
-        return self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return as_text(self._clock())
 
     def check(self) -> None:
         """See that the file can be written; sqlite3.Error if not."""

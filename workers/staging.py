@@ -130,6 +130,18 @@ def load(directory: Path, staged: StagedArray) -> NDArray[Any]:
     return np.memmap(path, staged_dtype(np.dtype(staged.dtype)), "r", shape=(staged.rows, staged.columns))
 
 
+def remove(directory: Path, file: str) -> None:
+    """Remove a copy, unless it is being made anew; who has it mapped keeps it, and others stage the array again."""
+    key = file.partition(".")[0]
+    lock = try_lock(directory / f"{key}.lock") if directory.is_dir() else None
+    if lock is None:
+        return
+    with lock:
+        # The manifest first: without it, what is left is no copy.
+        for ending in (".json", ".values", ".lock"):
+            (directory / f"{key}{ending}").unlink(missing_ok=True)
+
+
 def _key(source: OpenedArray) -> str:
     """Name of a copy: another one for other rows or columns, and whenever a file of the source changed."""
     rows, columns = source.rows, source.wanted_columns

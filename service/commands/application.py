@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from service.commands import comparing, conforming, importing, jobs, serving
+from service.commands import comparing, conforming, importing, jobs, serving, upkeep
 
 application = typer.Typer(
     name="ordsim",
@@ -44,3 +44,5 @@ application.command("list")(jobs.list_jobs)
 application.command("cancel")(jobs.cancel)
 application.command("import")(importing.import_file)
 application.command("conform")(conforming.conform)
+application.command("backup")(upkeep.backup)
+application.command("clean")(upkeep.clean)

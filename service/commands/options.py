@@ -106,6 +106,16 @@ Calibrate = Annotated[
         "999,scheme=within-groups,alpha=0.01.",
     ),
 ]
+RetainDays = Annotated[
+    float | None,
+    typer.Option(
+        "--retain-days",
+        min=0,
+        metavar="DAYS",
+        envvar="ORDSIM_RETAIN_DAYS",
+        help="Keep results and artifacts so long after a job's end. [default: for ever]",
+    ),
+]
 Label = Annotated[str | None, typer.Option("--label", help="Free text to find the job by.")]
 Root = Annotated[
     list[str] | None,

@@ -54,6 +54,7 @@ def serve(
             "--max-running", metavar="N", envvar="ORDSIM_MAX_RUNNING", help="Jobs that run at once. [default: 4]"
         ),
     ] = None,
+    retain_days: options.RetainDays = None,
     ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
 ) -> None:
     """Run the service and its workers here, until Ctrl-C."""
@@ -65,6 +66,7 @@ def serve(
         "worker_memory": worker_memory,
         "shard_seconds": shard_seconds,
         "max_running": max_running,
+        "retain_days": retain_days,
     }
     if root:
         given["roots"] = {name: str(directory) for name, directory in options.named(root).items()}

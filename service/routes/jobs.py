@@ -203,7 +203,10 @@ def get_results(services: Injected, request: Request, job_id: JobName) -> Respon
     job = services.store.get(job_id)
     if refused := _without_results(request, job):
         return refused
-    return Response(services.store.results(job_id), media_type=JSON)
+    try:
+        return Response(services.store.results(job_id), media_type=JSON)
+    except LookupError:
+        raise _expired() from None  # just now
 
 
 @router.get(
@@ -253,6 +256,11 @@ def get_artifact_csv(services: Injected, request: Request, job_id: JobName, name
     return StreamingResponse(artifacts.as_csv(path, name), media_type="text/csv")
 
 
+def _expired() -> HttpProblem:
+    detail = "The results were kept for their time and then removed. Submit the request again to compute them anew."
+    return HttpProblem("gone", detail)
+
+
 def _no_artifact() -> HttpProblem:
     return HttpProblem("not-found", "The job has no such artifact; its results name those it has.")
 
@@ -288,6 +296,8 @@ def _status(services: Services, job: Job, code: int, headers: dict[str, str] | N
 
 def _without_results(request: Request, job: Job) -> Response | None:
     """Say why a job has no results; None if it has."""
+    if job.expired and job.status is JobStatus.SUCCESSFUL:
+        raise _expired()
     if job.status is JobStatus.SUCCESSFUL:
         return None
     if job.status is JobStatus.FAILED:

@@ -54,10 +54,10 @@ class ServiceProcess:
         self.state.mkdir(exist_ok=True)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(self.command, env=self.environment, stdout=log, stderr=log)
-        wait_until(lambda: self._listening() is not None, 60, "the service's address")
+        wait_until(lambda: self._listening() is not None, 240, "the service's address")
         self.url = self._listening() or ""
         client = Client(self.url)
-        wait_until(client.ready, 120, "the service to be ready")
+        wait_until(client.ready, 240, "the service to be ready")
         return client
 
     def _listening(self) -> str | None:
