@@ -132,12 +132,23 @@ class Processes(Document):
     links: list[Link]
 
 
+class MeasurePlugin(Document):
+    """What another package offers in the entry point group ordsim.measures."""
+
+    name: str
+    distribution: str
+    version: str
+    measures: list[str]
+    refused: str | None = Field(description="Why its measures are left out.")
+
+
 class Process(ProcessSummary):
     """One process in full: the JSON schema of its request, its measures and limits."""
 
     inputs: dict[str, Any]
     measures: list[dict[str, Any]]
     limits: dict[str, int]
+    plugins: list[MeasurePlugin]
 
 
 class Root(Document):

@@ -14,6 +14,8 @@ from service.planning import Workplace
 from service.preparing import Preparation, Stopped
 from service.processes import read_request
 from service.states import Phase
+from workers.errors import ProblemError
+from workers.measures import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -80,6 +82,7 @@ class Pipeline:
 
     async def _count(self, prepared: Prepared) -> bool:
         """Fill the ledger; False if the job was stopped before."""
+        await self._require_plugins()
         found = await self.context.cluster.resources()
         counting = Counting(
             job=self.job,
@@ -90,6 +93,14 @@ class Pipeline:
             threads=self.threads,
         )
         return await counting.run(self.context.cluster, self.stop)
+
+    async def _require_plugins(self) -> None:
+        """Refuse to count with another package's measure where workers do not have it as it is here."""
+        if not any(registry.plugin_of(options.innermost.measure) for _, options in self.request.options()):
+            return
+        if different := await self.context.cluster.plugin_differences():
+            detail = f"The job's measure is of a package that must be the same everywhere: {'; '.join(different)}."
+            raise ProblemError("cluster-unavailable", detail, "system")
 
     def _finish(self, prepared: Prepared, workers: int) -> None:
         """Add up the ledger, and write artifacts and results."""

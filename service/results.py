@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic.alias_generators import to_camel
 
 from service import artifacts, cautions, planning
+from workers.measures import registry
 from workers.measures.protocol import EXACT, FLOAT64, NoInterval, PairFacts
 from workers.partials import PATHS
 
@@ -91,8 +92,14 @@ def rows(finished: Finished) -> dict[str, Any]:
 
 def provenance(finished: Finished) -> dict[str, Any]:
     """Say what made the results."""
+    measures = {options.innermost.measure for _, options in finished.request.options()}
+    plugins = [plugin for plugin in map(registry.plugin_of, sorted(measures)) if plugin is not None]
     return {
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in VERSIONED}},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in VERSIONED},
+            **{plugin.distribution: plugin.version for plugin in plugins},
+        },
         "seed": finished.request.seed,
         "plan": [dict(entry) for entry in finished.plan],
         "timings": dict(finished.timings),

@@ -18,6 +18,7 @@ from distributed.system import MEMORY_LIMIT
 from ordsim_core import kernel_cache
 from workers import cancellation, preload
 from workers.environment import PREFIX
+from workers.measures import plugins, registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -264,7 +265,12 @@ class Cluster:
         cold = len(addresses) - sum(1 for address in addresses if warm.get(address))
         reasons = [f"{cold} of {len(addresses)} workers are still compiling their kernels"] if cold else []
         versions = await self.client.get_versions(packages=[name for name in VERSIONED if name != "python"])
-        return reasons + version_differences(versions)
+        return reasons + version_differences(versions) + await self.plugin_differences()
+
+    async def plugin_differences(self) -> list[str]:
+        """Describe where workers do not have the plug-in measures of this process."""
+        found = await self.client.run(registry.plugin_names, on_error="ignore")
+        return plugins.differences(registry.plugin_names(), found)
 
 
 def share_of_machine(workers: int) -> int:

@@ -12,6 +12,7 @@ from service.middleware import BODY_LIMIT
 from service.openapi import VERSION, problems
 from service.schemas import JobRequest
 from workers.measures import registry
+from workers.measures.plugins import Plugin
 
 router = APIRouter(prefix="/v1/processes", tags=["processes"])
 
@@ -82,6 +83,7 @@ async def describe_process(process: Annotated[str, Path(max_length=64)]) -> JSON
                 "bodyBytes": BODY_LIMIT,
                 "seed": schemas.SEED_LIMIT - 1,
             },
+            "plugins": [_plugin(plugin) for plugin in registry.PLUGINS],
         }
     )
 
@@ -95,4 +97,14 @@ def _measure(measure: Any) -> dict[str, Any]:
         "maximumRows": measure.maximum_rows,
         "default": schemas.DEFAULT_METHODS.get(measure.measure) == measure.method,
         "options": measure.options.model_json_schema(),
+    }
+
+
+def _plugin(plugin: Plugin) -> dict[str, Any]:
+    return {
+        "name": plugin.name,
+        "distribution": plugin.distribution,
+        "version": plugin.version,
+        "measures": [f"{measure.measure} {measure.method}" for measure in plugin.measures],
+        "refused": plugin.refused,
     }

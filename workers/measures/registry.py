@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workers.measures import mutual_knn
+from workers.measures import mutual_knn, plugins
 from workers.measures.batched import BATCHED
 from workers.measures.cca import CANONICAL
 from workers.measures.cka_kernel import CKA_KERNELS
@@ -27,6 +27,11 @@ _MEASURES: list[Measure] = [
     *(mutual_knn.EXACT, mutual_knn.ANCHORS, CKNNA),
 ]
 
+
+PLUGINS = plugins.load({measure.measure for measure in _MEASURES})
+"""What other packages offer, refused ones included."""
+
+_MEASURES += [measure for plugin in PLUGINS for measure in plugin.measures]
 
 _UNLISTED: list[Measure] = []
 """Work that has the form of a measure and is no entry of a request."""
@@ -61,3 +66,16 @@ def find(measure: str, method: str) -> Measure:
             return candidate
     known = ", ".join(f"{candidate.measure} {candidate.method}" for candidate in _MEASURES)
     raise LookupError(f"no measure {measure!r} with method {method!r}; known are: {known}")
+
+
+def plugin_names() -> list[str]:
+    """Name what other packages offer to this process, with what must be equal on all workers."""
+    return plugins.describe(PLUGINS)
+
+
+def plugin_of(measure: str) -> plugins.Plugin | None:
+    """Return the plug-in that a measure came with; None for our own."""
+    for plugin in PLUGINS:
+        if any(offered.measure == measure for offered in plugin.measures):
+            return plugin
+    return None
