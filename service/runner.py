@@ -28,6 +28,9 @@ CLUSTER_SECONDS = 5.0
 RECOVERIES_LIMIT = 5
 """Attempts in a row that may break off without a new shard in the ledger, before the job is given up."""
 
+ROOM_SECONDS = 5.0
+"""How long to wait on a full disk before a job that met it is tried again."""
+
 DRAIN_SECONDS = 3.0
 """Time that running shards have when the service stops; a tile of work is far shorter."""
 
@@ -45,6 +48,7 @@ class Runner:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._stops: dict[str, asyncio.Event] = {}
         self._waiting: dict[str, list[asyncio.Event]] = {}
+        self._without_room: set[str] = set()
         self._closing = False
         self._threads: Mapping[str, int] = {}
 
@@ -52,6 +56,11 @@ class Runner:
     def workers(self) -> int:
         """How many workers were connected when the supervisor last looked."""
         return len(self._threads)
+
+    @property
+    def without_room(self) -> int:
+        """How many jobs wait because the disk of the state directory is full."""
+        return len(self._without_room)
 
     async def start(self) -> None:
         """Take up what an earlier service left unfinished, and begin."""
@@ -167,12 +176,16 @@ class Runner:
             log.warning("job %s failed: %s", job.id, error, extra=about)
             await self._fail(job, error)
         except Exception as error:
+            if storage.is_full(error):
+                await self._wait_for_room(job)
+                return
             log.exception("job %s failed", job.id, extra=about)
             detail = f"The service failed on this job. Its log has the reason under job {job.id}."
             await self._fail(job, storage.problem_of(error) or ProblemError("internal", detail, "system"))
         finally:
             self._running.pop(job.id, None)
             self._stops.pop(job.id, None)
+            self._without_room.discard(job.id)
             self.announce(job.id)
             self._wake.set()
 
@@ -182,6 +195,16 @@ class Runner:
         except sqlite3.Error:
             # It was cancelled, and did not fail: the supervisor dismisses it as soon as the store can be written.
             log.exception("job %s could not be marked as dismissed", job.id)
+
+    async def _wait_for_room(self, job: Job) -> None:
+        """Put a job back into the queue as soon as that can be written down: what it counted is in the ledger."""
+        self._without_room.add(job.id)
+        while not self._closing:
+            log.error("job %s waits: the disk that holds the state directory is full; free space there", job.id)
+            await asyncio.sleep(ROOM_SECONDS)
+            with contextlib.suppress(sqlite3.Error):
+                await asyncio.to_thread(self._store.recover, {job.id}, broken_off=False)
+                return
 
     async def _fail(self, job: Job, error: ProblemError) -> None:
         if self._closing:

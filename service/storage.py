@@ -20,6 +20,12 @@ STORE_FAULTS = frozenset(
 """SQLite's codes for what befell the file; all others speak of the statement, and are our mistake."""
 
 
+def is_full(error: Exception) -> bool:
+    """Whether there was no room for what the service had to write."""
+    problem = problem_of(error)
+    return problem is not None and problem.slug == "out-of-space"
+
+
 def problem_of(error: Exception) -> ProblemError | None:
     """Name what befell the service's own storage; None if the error says something else.
 

@@ -41,6 +41,9 @@ async def is_ready(services: Injected) -> JSONResponse:
     except sqlite3.Error:
         detail = "The job store cannot be written."
         raise HttpProblem("storage-unavailable", detail, more={"reasons": [detail]}) from None
+    if waiting := services.runner.without_room:
+        detail = f"The disk that holds the state directory is full; jobs that wait for room there: {waiting}."
+        raise HttpProblem("storage-unavailable", detail, headers={"Retry-After": "5"}, more={"reasons": [detail]})
     reasons = await services.cluster.readiness()
     if reasons:
         detail = f"Not ready: {'; '.join(reasons)}. Jobs are accepted and wait."

@@ -29,6 +29,7 @@ def test_what_the_cluster_misses_is_named(expected: list[str]) -> None:
     app.add_middleware(RequestContext)
     app.state.services = SimpleNamespace(
         store=SimpleNamespace(check=lambda: None),
+        runner=SimpleNamespace(without_room=0),
         cluster=SimpleNamespace(readiness=readiness),
     )
     with TestClient(app) as client:

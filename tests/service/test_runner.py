@@ -15,7 +15,8 @@ from service.pipeline import JobContext
 from service.runner import Runner
 from service.states import JobStatus
 from service.status import message
-from service.store import JobStore, NewJob
+from service.store import JobStore
+from service.submissions import NewJob
 from workers.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -289,15 +290,28 @@ async def test_those_who_wait_for_a_job_adrift_are_told(context: JobContext) -> 
     assert statuses(context, "a") == ["dismissed"]
 
 
-async def test_a_full_disk_is_called_by_its_name(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_job_waits_for_room_on_a_full_disk(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "ROOM_SECONDS", 0.05)
     monkeypatch.setattr(FakePipeline, "behave", succeed)
+    room = asyncio.Event()
+    real = context.store.recover
+
+    def recover(*arguments: Any, **options: Any) -> None:
+        if arguments and not room.is_set():
+            raise full_disk()
+        real(*arguments, **options)
+
     failing_once(monkeypatch, context.store, "succeed")
+    monkeypatch.setattr(context.store, "recover", recover)
     submit(context, "a")
-    async with running(context):
-        await wait_for(lambda: statuses(context, "a") == ["failed"])
-    exception = context.store.get("a").exception
-    assert exception is not None
-    assert (exception["type"], exception["status"], exception["origin"]) == ("/problems/out-of-space", 507, "system")
+    async with running(context) as supervisor:
+        await wait_for(lambda: supervisor.without_room == 1)
+        assert statuses(context, "a") == ["running"]
+        room.set()
+        await wait_for(lambda: statuses(context, "a") == ["successful"])
+        assert supervisor.without_room == 0
+    assert FakePipeline.begun == ["a", "a"]
+    assert (context.store.get("a").attempt, context.store.get("a").recoveries) == (2, 0)
 
 
 async def test_a_job_that_takes_the_service_down_is_given_up(

@@ -71,7 +71,7 @@ def test_a_sound_package_is_taken(place: Path) -> None:
         (GOOD.replace('"mine"', '"tsi"'), "Mine", "there is a measure 'tsi' already"),
         (GOOD.replace('"mine"', '"My Measure"'), "Mine", "is no name"),
         (GOOD.replace('Literal["mine"]', "str"), "Mine", "measure: Literal['mine']"),
-        (GOOD.replace("\"plain\", Options", "\"plain\", dict"), "Mine", "do not inherit from MeasureOptions"),
+        (GOOD.replace('"plain", Options', '"plain", dict'), "Mine", "do not inherit from MeasureOptions"),
         (
             GOOD.replace('method: Literal["plain"]', 'method: Literal["plain"]\n        odd: "Nowhere"'),
             "Mine",
