@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -304,6 +305,31 @@ async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(cluster: 
     release(tmp_path)
 
 
+async def test_a_shard_that_cannot_look_ends_with_its_process(cluster: Cluster, tmp_path: Path) -> None:
+    processes = set((await cluster.client.run(os.getpid)).values())
+    stop = asyncio.Event()
+    running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, 0, *["busy"] * 9)], stop=stop, deadline=1e6)))
+    await until(lambda: begun(tmp_path) == 1)
+    stop.set()
+    async with asyncio.timeout(120):
+        assert await running == []
+    await cluster.wait_for_workers()
+    # One was ended, and one is new; the other had nothing to do with it.
+    await until_async(lambda: _one_of(cluster, processes))
+    assert not cluster.client.futures
+
+
+async def _one_of(cluster: Cluster, before: set[int]) -> bool:
+    now = set((await cluster.client.run(os.getpid, on_error="ignore")).values())
+    return len(now) == len(before) and len(now & before) == len(before) - 1
+
+
+async def until_async(condition: Any) -> None:
+    async with asyncio.timeout(120):
+        while not await condition():
+            await asyncio.sleep(0.02)
+
+
 async def test_leaving_the_loop_cancels_the_futures(cluster: Cluster, tmp_path: Path) -> None:
     results = start(cluster, (probe(tmp_path, i, *(["hold"] if i else [])) for i in range(9)))
     assert (await anext(results))[1] == 0
@@ -366,7 +392,7 @@ class LostClient:
         self.status = "running"
         self.released = 0
 
-    def submit(self, *arguments: Any, key: str, pure: bool) -> Any:
+    def submit(self, *arguments: Any, key: str, pure: bool, priority: float) -> Any:
         return LostFuture(self)
 
 
@@ -388,7 +414,7 @@ class LostDispatcher:
     def __init__(self) -> None:
         self.client = LostClient()
 
-    async def cancel(self, job: str, attempt: int) -> None:
+    async def cancel(self, job: str, attempt: int) -> bool:
         raise AssertionError("nothing is in flight any more")
 
 
@@ -405,11 +431,11 @@ class DeafCluster:
     def client(self) -> DeafCluster:
         return self
 
-    def submit(self, *arguments: Any, key: str, pure: bool) -> DeafFuture:
+    def submit(self, *arguments: Any, key: str, pure: bool, priority: float) -> DeafFuture:
         self.submitted.append(DeafFuture())
         return self.submitted[-1]
 
-    async def cancel(self, job: str, attempt: int) -> None:
+    async def cancel(self, job: str, attempt: int) -> bool:
         self.told += 1
         raise OSError("nobody listens")
 
