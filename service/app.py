@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from service import cleaning, errors, examples, lock, openapi
+from service.authentication import Authentication
+from service.clock import utc_now
 from service.feeds import Feeds
 from service.gauges import Gauges
 from service.metrics import Metrics
-from service.middleware import BodyLimit, LoopbackHost, RequestContext
+from service.middleware import BodyLimit, HeadAsGet, LoopbackHost, RequestContext
 from service.pipeline import JobContext
-from service.routes import data, events, health, jobs, pages, plans, processes
+from service.routes import data, events, health, jobs, pages, plans, processes, results
 from service.runner import Runner
 from service.services import Services
-from service.store import JobStore, utc_now
+from service.store import JobStore
 from service.turns import Turns
 from workers.cluster import Cluster
 from workers.environment import PREFIX
@@ -55,13 +57,15 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
         # A path with a slash too many is another path, not a reason to be sent around.
         redirect_slashes=False,
     )
-    for router in (jobs.router, events.router, plans.router, data.router, processes.router, health.router):
+    routes = (jobs, results, events, plans, data, processes, health)
+    for router in (one.router for one in routes):
         app.include_router(router)
     pages.install(app)
     errors.install(app)
-    openapi.install(app, examples.add)
+    openapi.install(app, examples.add, settings.keys_required)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit)
-    app.add_middleware(LoopbackHost)
+    app.add_middleware(Authentication if settings.keys_required else LoopbackHost)
     app.add_middleware(RequestContext, metrics=metrics)  # added last, so outermost
     return app
 

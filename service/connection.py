@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,6 +11,10 @@ import httpx2
 from service.answers import ServiceError, ServiceUnreachable
 from service.steps import NOT_MODIFIED
 
+KEY_VARIABLE = "ORDSIM_API_KEY"
+"""Where commands find their key: their arguments are there for every user of the machine to read."""
+
+KEY = re.compile(r"[\x21-\x7e]+")
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 ANSWER_LOST = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
 """The connection broke, perhaps because it had been idle for long; the service may have acted or not."""
@@ -21,7 +26,7 @@ class Connection:
     """HTTP to one address; every request may safely be made twice, submissions because they carry a key."""
 
     def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.BaseTransport | None) -> None:
-        self.url = url.rstrip("/")
+        self.url = require_plain(url).rstrip("/")
         try:
             self._http = httpx2.Client(transport=transport, **_settings(self.url, key, timeout))
         except (httpx2.InvalidURL, ValueError) as error:
@@ -47,7 +52,7 @@ class AsyncConnection:
     """The same on an event loop."""
 
     def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.AsyncBaseTransport | None) -> None:
-        self.url = url.rstrip("/")
+        self.url = require_plain(url).rstrip("/")
         try:
             self._http = httpx2.AsyncClient(transport=transport, **_settings(self.url, key, timeout))
         except (httpx2.InvalidURL, ValueError) as error:
@@ -72,7 +77,7 @@ class AsyncConnection:
 def _settings(url: str, key: str | None, timeout: float) -> dict[str, Any]:
     return {
         "base_url": url,
-        "headers": {"Authorization": f"Bearer {key}"} if key else {},
+        "headers": authorization(key),
         "timeout": timeout,
         # A proxy cannot reach the loopback addresses of this machine.
         "trust_env": urlsplit(url).hostname not in LOOPBACK,
@@ -83,6 +88,29 @@ def _good(response: httpx2.Response) -> httpx2.Response:
     if not response.is_success and response.status_code != NOT_MODIFIED:
         raise ServiceError.from_response(response)
     return response
+
+
+def require_plain(url: str) -> str:
+    """Return an address; ValueError if it has a user's name or password, which errors and lists would show."""
+    if "@" in url.partition("//")[2].partition("/")[0]:
+        raise ValueError(f"the address of a service has no names or passwords in it: set {KEY_VARIABLE} instead")
+    return url
+
+
+def authorization(key: str | None) -> dict[str, str]:
+    """Return the header that carries an API key, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If it is not one word of ASCII; the HTTP library would say so too, and show the key.
+    """
+    key = (key or "").strip()
+    if not key:
+        return {}
+    if not KEY.fullmatch(key):
+        raise ValueError("the API key is not one word of letters, digits and marks; copy it again")
+    return {"Authorization": f"Bearer {key}"}
 
 
 def _reason(error: Exception) -> str:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from service.records import Job
 
 JSON = "application/json"
+RETRY_SECONDS = "1"
+"""When to ask again for what is not final."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from service.commands import comparing, conforming, examining, grids, importing, jobs, reporting, serving, upkeep
+from service.commands import comparing, conforming, examining, grids, importing, jobs, keys, reporting, serving, upkeep
 
 application = typer.Typer(
     name="ordsim",
@@ -50,3 +50,4 @@ application.command("conform")(conforming.conform)
 application.command("doctor")(examining.doctor)
 application.command("backup")(upkeep.backup)
 application.command("clean")(upkeep.clean)
+application.add_typer(keys.application)

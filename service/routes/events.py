@@ -15,8 +15,8 @@ from service.errors import HttpProblem
 from service.feeds import LISTENERS_LIMIT, Feeds
 from service.openapi import problems
 from service.records import Event
-from service.routes.jobs import RETRY_SECONDS, JobName
-from service.services import Injected
+from service.services import Injected, Seen
+from service.status import RETRY_SECONDS
 
 BEGINNING = format_sse_event(retry=1000)
 KEEP_ALIVE = format_sse_event(comment="nothing new")
@@ -69,7 +69,7 @@ class EventStream(EventSourceResponse):
 )
 async def follow_job(
     services: Injected,
-    job_id: JobName,
+    job: Seen,
     last_event_id: Annotated[
         str | None, Header(pattern=NUMBER, description="Go on after this event.", examples=["17"])
     ] = None,
@@ -80,13 +80,13 @@ async def follow_job(
 ) -> Response:
     """Answer with a stream; what can be refused is refused before it begins."""
     after = int(last_event_id or last or 0)
-    newest = await run_in_threadpool(services.store.last_event, job_id)
+    newest = await run_in_threadpool(services.store.last_event, job.id)
     if newest.final and after >= newest.number:
         return Response(status_code=204)
     if services.feeds.listeners >= LISTENERS_LIMIT:
         detail = f"{LISTENERS_LIMIT} clients follow jobs already. Ask for the status of the job instead."
         raise HttpProblem("quota-exceeded", detail, headers={"Retry-After": RETRY_SECONDS})
-    return EventStream(_encoded(services.feeds, job_id, after))
+    return EventStream(_encoded(services.feeds, job.id, after))
 
 
 async def _encoded(feeds: Feeds, job: str, after: int) -> AsyncIterator[bytes]:

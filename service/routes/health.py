@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from service import documents, errors
+from service import documents, kinds
 from service.errors import HttpProblem
 from service.openapi import problems
 from service.services import Injected
@@ -77,7 +77,7 @@ def get_metrics(services: Injected) -> Response:
 )
 async def describe_problem(slug: Annotated[str, Path(max_length=64)]) -> JSONResponse:
     """Describe one type of problem."""
-    found = errors.describe(slug)
+    found = kinds.describe(slug)
     if found is None:
         raise HttpProblem("not-found", "There is no problem of this name.")
     return JSONResponse(found)

@@ -439,6 +439,7 @@ def test_a_new_file_gets_every_migration(tmp_path: Path) -> None:
         "idempotency": True,
         "prefixes": True,
         "progress": True,
+        "keys": True,
     }
 
 
