@@ -52,4 +52,4 @@ async def show_docs() -> FileResponse:
 def install(app: FastAPI) -> None:
     """Give the application its pages."""
     app.include_router(router)
-    app.mount("/web", Files(directory=WEB), name="web")
+    app.mount("/static", Files(directory=WEB), name="static")

@@ -65,7 +65,7 @@ function show() {
 function keyDialog() {
   const [dialog, field] = ["key-dialog", "key-field"].map((name) => document.getElementById(name));
   const open = (reason) => {
-    if (reason) document.getElementById("key-reason").textContent = reason;
+    document.getElementById("key-reason").textContent = reason ?? "Where a service asks for a key, this one goes with every request.";
     field.value = key();
     if (!dialog.open) dialog.showModal();
   };

@@ -274,14 +274,14 @@ def test_a_key_is_asked_for_and_sent(tab: Visit) -> None:
 
 
 def test_the_policy_holds(browser: Browser, client: httpx2.Client) -> None:
-    for address in ("/", "/docs", "/web/app.js", "/web/charts/scale.js"):
+    for address in ("/", "/docs", "/static/app.js", "/static/charts/scale.js"):
         answer = client.get(address)
         assert answer.status_code == 200, address
         assert answer.headers["content-security-policy"].startswith("default-src 'self';"), address
         assert client.head(address).status_code == 200
-    known = {"If-None-Match": client.get("/web/app.js").headers["etag"]}
-    assert client.get("/web/app.js", headers=known).status_code == 304
-    for nowhere in ("/web/none.js", "/web/..%2fapp.py", "/web/"):
+    known = {"If-None-Match": client.get("/static/app.js").headers["etag"]}
+    assert client.get("/static/app.js", headers=known).status_code == 304
+    for nowhere in ("/static/none.js", "/static/..%2fapp.py", "/static/"):
         check_problem(client.get(nowhere), 404, "not-found")
     refused = client.post("/")
     check_problem(refused, 405, "method-not-allowed")

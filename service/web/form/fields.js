@@ -19,7 +19,11 @@ export function labelled(text, control, hint = null) {
 
 /** Follow a reference, and take a value that may be null for what it else is. */
 export function resolved(schema, definitions) {
-  if (schema.$ref) return { ...definitions[schema.$ref.split("/").pop()], ...omit(schema, "$ref") };
+  if (schema.$ref) {
+    const named = definitions[schema.$ref.split("/").pop()];
+    // What stands beside a reference says what it is for here; `docstring` keeps what it says of itself.
+    return { ...named, docstring: named.description, ...omit(schema, "$ref") };
+  }
   if (schema.anyOf) {
     const others = schema.anyOf.filter((part) => part.type !== "null");
     const nullable = others.length < schema.anyOf.length;
@@ -102,9 +106,10 @@ function group({ name, label, schema, initial, definitions }) {
 
 /** Fields for the properties of an object, but for those in `without`. */
 export function fields(schema, definitions, initial = {}, without = []) {
+  const explained = attributes(schema.docstring ?? schema.description);
   const made = Object.entries(schema.properties)
     .filter(([name]) => !without.includes(name))
-    .map(([name, part]) => [name, field(name, part, definitions, { initial: initial[name], needed: schema.required?.includes(name) })])
+    .map(([name, part]) => [name, field(name, explained.has(name) ? { description: explained.get(name), ...part } : part, definitions, { initial: initial[name], needed: schema.required?.includes(name) })])
     .filter(([, found]) => found);
   return {
     elements: made.map(([, found]) => found.element),
@@ -112,6 +117,15 @@ export function fields(schema, definitions, initial = {}, without = []) {
       .map(([name, found]) => [name, found.read(`${pointer}/${name}`)])
       .filter(([, value]) => value !== undefined)),
   };
+}
+
+/** What a docstring says of each attribute: a line "name : type", and indented below it the text. */
+function attributes(docstring = "") {
+  const found = new Map();
+  for (const [, name, text] of docstring.matchAll(/^(\w+) : .*\n((?:[ ]{4}.*(?:\n|$))+)/gm)) {
+    found.set(name, text.replaceAll(/\s+/g, " ").replaceAll("`", "").replaceAll(/\bNone\b/g, "empty").trim());
+  }
+  return found;
 }
 
 function simple(element, control, value) {

@@ -4,6 +4,8 @@ import { fill, h, unique } from "../dom.js";
 import { measureName, titled } from "../words.js";
 import { fields, labelled } from "./fields.js";
 
+/** More rows than anyone has is no limit worth a word. */
+const MANY = 1e9;
 const USUAL = { measure: "tsi", method: "exact", per_anchor: true };
 
 /** A card for one measure: which, how, and its options. */
@@ -19,7 +21,7 @@ export function measureField(catalogue, { initial = USUAL, allowed = () => true,
   const chooseMethod = (values = {}) => {
     const entry = entries().find((candidate) => candidate.method === method.value) ?? entries()[0];
     options = fields(entry.options, entry.options.$defs ?? {}, values, ["measure", "method"]);
-    about.textContent = `${entry.title}. At least ${entry.minimumRows} rows${entry.maximumRows ? `, at most ${entry.maximumRows.toLocaleString("en-GB")}` : ""}.`;
+    about.textContent = `${entry.title}. At least ${entry.minimumRows} rows${entry.maximumRows < MANY ? `, at most ${entry.maximumRows.toLocaleString("en-GB")}` : ""}.`;
     fill(place, options.elements);
   };
   const chooseMeasure = (wanted, values) => {

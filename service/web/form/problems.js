@@ -17,7 +17,7 @@ export function clearProblems(form, summary) {
 /** Show a problem: at its fields, and summed up in `summary`, which takes the focus. */
 export function showProblem(form, summary, problem) {
   const found = (problem.errors ?? []).map((error) => ({ ...error, control: controlOf(form, error.pointer) }));
-  for (const { control, detail } of found) if (control) mark(control, detail);
+  for (const { control, detail, pointer } of found) if (control) mark(control, withoutPath(detail, pointer));
   const places = found.length ? found : [{ detail: problem.message, control: null }];
   fill(summary,
     h("h2", {}, problem.document?.title ?? "Something is wrong"),
@@ -26,6 +26,12 @@ export function showProblem(form, summary, problem) {
     h("p", { class: "hint" }, ORIGINS[problem.document?.origin] ?? null));
   summary.hidden = false;
   summary.focus();
+}
+
+/** At its field, a fault need not say again where it is. */
+function withoutPath(detail, pointer) {
+  const path = `${pointer.slice(1).replaceAll("/", ".")}: `;
+  return detail.startsWith(path) ? detail.slice(path.length) : detail;
 }
 
 function jump(control, detail) {

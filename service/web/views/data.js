@@ -79,7 +79,7 @@ function trayPart() {
     const { x, y } = chosen();
     const [one, other] = [x, y].map((side) => (side?.path ? named(side) : null));
     element.hidden = !one && !other;
-    fill(said, h("b", {}, "x "), one ?? "–", h("b", {}, " y "), other ?? "–");
+    fill(said, h("span", {}, h("b", {}, "x "), one ?? "–"), h("span", {}, h("b", {}, "y "), other ?? "–"));
   };
   const set = (side, array) => {
     const before = chosen();
