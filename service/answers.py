@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from service import flattened
+from service.named import Calibration, Named
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     import httpx2
 
 
@@ -72,20 +75,8 @@ class ServiceError(Exception):
         return cls(problem, response.status_code)
 
 
-@dataclass(frozen=True)
-class Result(Mapping[str, Any]):
+class Result(Named):
     """What one measure found: a mapping, the JSON of the contract, with names for what is used most."""
-
-    json: dict[str, Any]
-
-    def __getitem__(self, key: str) -> Any:
-        return self.json[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.json)
-
-    def __len__(self) -> int:
-        return len(self.json)
 
     def __repr__(self) -> str:
         return f"<{' '.join(part for part in (self.measure, self.method) if part)}: {self.score}>"
@@ -132,6 +123,12 @@ class Result(Mapping[str, Any]):
         interval = self.intervals.get(kind)
         return (interval["low"], interval["high"]) if interval else None
 
+    @property
+    def calibration(self) -> Calibration | None:
+        """How the score stands against permutations; None if that was not asked for."""
+        found = self.json.get("calibration")
+        return None if found is None else Calibration(found)
+
 
 class Results:
     """Results of a job in the order of its measures.
@@ -173,3 +170,11 @@ class Results:
     def warnings(self) -> list[dict[str, str]]:
         """What a reader should know: ``code`` and ``detail``."""
         return list(self.json.get("warnings") or [])
+
+    def records(self) -> list[dict[str, Any]]:
+        """A flat dictionary for each measure, all with the same keys: what ``pandas.DataFrame`` takes."""
+        return flattened.comparison(self.json)
+
+    def to_csv(self) -> str:
+        """The records as CSV, with a line of headings."""
+        return flattened.to_csv(self.records())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import httpx2
     from numpy.typing import NDArray
 
-    from service.grid_answers import GridResults
+    from service.grid_answers import LayersResults, MatrixResults
 
 __all__ = ["Client", "Reference", "Results", "ServiceError", "ServiceUnreachable", "reference"]
 
@@ -199,7 +199,7 @@ class Client:
         *,
         progress: Callable[[dict[str, Any]], object] | None = None,
         **options: Any,
-    ) -> GridResults:
+    ) -> LayersResults:
         """Compare every layer of one model with every layer of another; arguments and errors as `compare`.
 
         Parameters
@@ -210,7 +210,10 @@ class Client:
         **options
             Further fields of the request: ``aggregate``, ``calibration``, ``rows``, ...
         """
-        return self._run(asking.layers(x, y, measure, options), progress)
+        document = self._run(asking.layers(x, y, measure, options), progress)
+        from service.grid_answers import LayersResults  # noqa: PLC0415 - brings numpy, see `artifact`
+
+        return LayersResults(document)
 
     def matrix(
         self,
@@ -219,7 +222,7 @@ class Client:
         *,
         progress: Callable[[dict[str, Any]], object] | None = None,
         **options: Any,
-    ) -> GridResults:
+    ) -> MatrixResults:
         """Compare all of several arrays with one another; arguments and errors as `compare`.
 
         Parameters
@@ -230,21 +233,22 @@ class Client:
         **options
             Further fields of the request: ``differences``, ``calibration``, ``rows``, ...
         """
-        return self._run(asking.matrix(arrays, measure, options), progress)
+        document = self._run(asking.matrix(arrays, measure, options), progress)
+        from service.grid_answers import MatrixResults  # noqa: PLC0415 - brings numpy, see `artifact`
+
+        return MatrixResults(document)
 
     def submit_request(self, body: Mapping[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
         """Submit a whole request of any process, as the contract has it; otherwise as `submit`."""
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         return self._service.object("POST", "/v1/jobs", json=dict(body), headers=headers)
 
-    def _run(self, body: Mapping[str, Any], progress: Callable[[dict[str, Any]], object] | None) -> GridResults:
+    def _run(self, body: Mapping[str, Any], progress: Callable[[dict[str, Any]], object] | None) -> dict[str, Any]:
         submitted = self.submit_request(body)
         if progress is not None:
             progress(submitted)
         self.wait(submitted["jobID"], progress=progress)
-        from service.grid_answers import GridResults  # noqa: PLC0415 - brings numpy, see `artifact`
-
-        return GridResults(self.document(submitted["jobID"]))
+        return self.document(submitted["jobID"])
 
     def document(self, job: str) -> dict[str, Any]:
         """Return the results of a successful job of any process as JSON; errors as `results`."""
@@ -263,7 +267,8 @@ class Client:
     def jobs(self, limit: int = 50, **filters: str) -> list[dict[str, Any]]:
         """Return the newest jobs, newest first: `limit` at most, of all pages.
 
-        `filters` are those of the contract: ``status``, ``process``, ``label``, ``tag`` (``"key:value"``).
+        `filters` are those of the contract: ``status``, ``process``, ``label``, ``tag`` (``"key:value"``), and
+        ``prefix``: how the id begins.
         """
         jobs: list[dict[str, Any]] = self.jobs_document(limit, **filters)["jobs"]
         return jobs
@@ -286,10 +291,13 @@ class Client:
         """Return a large output of a job as an array, e.g. ``"0-per_anchor"``."""
         import numpy as np  # noqa: PLC0415 - asking and polling must not cost the import
 
-        name = name.removesuffix(".npy")
-        response = self._service.request("GET", f"{_address(job)}/artifacts/{quote(name, safe='')}.npy")
-        array: NDArray[Any] = np.load(io.BytesIO(response.content), allow_pickle=False)
+        content = self.artifact_file(job, f"{name.removesuffix('.npy')}.npy")
+        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
         return array
+
+    def artifact_file(self, job: str, name: str) -> bytes:
+        """Return a large output of a job as a file, e.g. ``"0-per_anchor.npy"`` or ``"0-per_anchor.csv"``."""
+        return self._service.request("GET", f"{_address(job)}/artifacts/{quote(name, safe='')}").content
 
     # What the service offers
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from service import calibrated
+from service.grid_answers import name
 from service.report import WIDEST, provenance, rule, shown_warnings
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def render(results: GridResults) -> RenderableType:
     """Lay out a report, as something rich can print."""
     inputs = results.json["inputs"]
     layers = results.process == "layers"
-    rows = [_name(one) for one in (inputs["x"]["layers"] if layers else inputs["arrays"])]
-    columns = [_name(one) for one in (inputs["y"]["layers"] if layers else inputs["arrays"])]
+    rows = [name(one) for one in (inputs["x"]["layers"] if layers else inputs["arrays"])]
+    columns = [name(one) for one in (inputs["y"]["layers"] if layers else inputs["arrays"])]
     spec = results.json["spec"]
     parts: list[RenderableType] = [
         rule(f"ordsim, job {results.job}", "bold"),
@@ -48,24 +49,28 @@ def render(results: GridResults) -> RenderableType:
         parts += [_scores(results, len(rows), len(columns)), Text()]
     for title, table in _more_tables(results):
         parts += [Text(f"  {title}", style="dim"), table, Text()]
-    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
-    for label, text in _facts(results):
-        facts.add_row(Text(label, style="dim"), Text(text))
-    parts += [facts, Text()]
+    lines = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    for label, text in facts(results):
+        lines.add_row(Text(label, style="dim"), Text(text))
+    parts += [lines, Text()]
     if results.warnings:
         parts += [rule("Worth knowing", "bold yellow"), shown_warnings(results.warnings), Text()]
     return Group(*parts, provenance(results.json.get("provenance") or {}))
 
 
-def _name(one: dict[str, Any]) -> str:
-    return f"{one['root']}:{one['path']}"
+def marked(results: GridResults) -> list[tuple[str, dict[str, Any]]]:
+    """All arrays with the short marks that a report names them by: x0, x1, ..., y0, ... of layers, 0, 1, ..."""
+    inputs = results.json["inputs"]
+    if results.process == "matrix":
+        return [(str(place), one) for place, one in enumerate(inputs["arrays"])]
+    return [(f"{side}{place}", one) for side in ("x", "y") for place, one in enumerate(inputs[side]["layers"])]
 
 
 def _legend(rows: list[str], columns: list[str]) -> RenderableType:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
     for side, names in (("x" if columns else "", rows), ("y", columns)):
-        for place, name in enumerate(names):
-            table.add_row(Text(f"{side}{place}", style="bold"), name)
+        for place, shown in enumerate(names):
+            table.add_row(Text(f"{side}{place}", style="bold"), shown)
     return table
 
 
@@ -114,7 +119,8 @@ def _table(cells: list[list[str]], x: str, y: str) -> RenderableType:
     return table
 
 
-def _facts(results: GridResults) -> Iterator[tuple[str, str]]:
+def facts(results: GridResults) -> Iterator[tuple[str, str]]:
+    """Label and text of every line below the tables."""
     found = results.json
     if reason := found.get("reason"):
         yield "no score", str(reason)

@@ -10,11 +10,11 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from service import calibrated, numerals, sentences
+from service import facts, numerals, sentences
 from service.scale import Scale
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import IO
 
     from rich.console import RenderableType
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from service.answers import Result, Results
 
 WIDEST = 100
-FINGERPRINT_DIGITS = 12
-KINDS = {
-    "concordant": "same order",
-    "discordant": "opposite order",
-    "tiedBoth": "tied in both",
-    "tiedX": "tied in x only",
-    "tiedY": "tied in y only",
-}
-PACKAGES_FIRST = ("ordsim", "python")
 
 
 def print_report(results: Results, names: Mapping[str, str] | None = None, stream: IO[str] | None = None) -> None:
@@ -53,7 +44,7 @@ def render(results: Results, names: Mapping[str, str] | None = None) -> Renderab
     parts: list[RenderableType] = [
         rule(f"ordsim, job {results.job}", "bold"),
         _indented(_inputs(results.json["inputs"], names or {})),
-        _indented(Text(_rows(results.json["inputs"]))),
+        _indented(Text(facts.rows(results.json["inputs"]))),
     ]
     for result in results:
         parts += [Text(), rule(sentences.title(result), "bold cyan"), *_measure(result)]
@@ -88,40 +79,9 @@ def _inputs(inputs: Mapping[str, Any], names: Mapping[str, str]) -> RenderableTy
     for heading in ("shape", "values", "distance", "sha256"):
         table.add_column(heading, overflow="fold")
     for name in ("x", "y"):
-        side = inputs[name]
-        values = str(side.get("dtype", ""))
-        if side.get("exactness") == "integer" and values.startswith("float"):
-            values += ", whole"
-        digits = str(side.get("fingerprint", "")).rpartition(":")[2]
-        table.add_row(
-            Text(name, style="bold"),
-            Text(names.get(name, f"{side.get('root')}:{side.get('path')}"), style="bold"),
-            " x ".join(numerals.grouped(length) for length in side.get("shape", ())),
-            values,
-            str(side.get("distance", "")),
-            Text(digits[:FINGERPRINT_DIGITS], style="dim"),
-        )
+        array, *middle, digits = facts.array(inputs[name], names.get(name))
+        table.add_row(Text(name, style="bold"), Text(array, style="bold"), *middle, Text(digits, style="dim"))
     return table
-
-
-def _rows(inputs: Mapping[str, Any]) -> str:
-    """Say which rows took part."""
-    rows = inputs["n"]
-    lengths = {inputs[name]["shape"][0] for name in ("x", "y") if inputs[name].get("shape")}
-    if lengths <= {rows}:
-        said = [f"All {numerals.grouped(rows)} rows were compared, row i of x with row i of y."]
-    else:
-        of = " and ".join(numerals.grouped(length) for length in sorted(lengths))
-        chosen = [inputs[name].get("rows") or {} for name in ("x", "y")]
-        ranges = [f"{part['start']}:{part['stop']}" for part in chosen if {"start", "stop"} <= part.keys()]
-        which = f", {' with '.join(dict.fromkeys(ranges))}" if ranges else ""
-        said = [f"{numerals.grouped(rows)} of {of} rows were compared{which}, in order."]
-    prints = [inputs[name].get("fingerprint") for name in ("x", "y")]
-    if prints[0] and prints[0] == prints[1]:
-        said.append("x and y hold the same values, bit for bit.")
-    if groups := inputs.get("groups"):
-        said.append(f"They fall into {numerals.grouped(groups['count'])} groups.")
-    return " ".join(said)
 
 
 def _measure(result: Result) -> Iterator[RenderableType]:
@@ -135,12 +95,12 @@ def _measure(result: Result) -> Iterator[RenderableType]:
         if baseline is not None and maximum is not None and maximum - baseline >= 1e-12:
             yield Text()
             yield _indented(Scale(result.score, baseline, maximum, result.interval("sampling")))
-    facts = _grid("left", "left")
+    lines = _grid("left", "left")
     for label, fact in _facts(result):
-        facts.add_row(Text(label, style="dim"), fact)
-    if facts.row_count:
+        lines.add_row(Text(label, style="dim"), fact)
+    if lines.row_count:
         yield Text()
-        yield _indented(facts)
+        yield _indented(lines)
 
 
 def _headline(result: Result) -> Text:
@@ -157,66 +117,23 @@ def _facts(result: Result) -> Iterator[tuple[str, RenderableType]]:
     """Label and value of each line below the sentence."""
     if options := sentences.options(result):
         yield "options", Text(options)
-    intervals = result.intervals
-    if intervals:
-        yield "interval" if len(intervals) == 1 else "intervals", _intervals(intervals, _decimals(result))
-    for place, (kind, reason) in enumerate((result.json.get("intervals") or {}).get("reasons", {}).items()):
-        yield "" if intervals or place else "interval", Text(sentences.no_interval(kind, reason))
-    wanted, bounds = (result.json.get("spec") or {}).get("width"), result.interval("sampling")
-    if wanted is not None and bounds is not None:
-        yield "width", Text(f"{bounds[1] - bounds[0]:.4g}; {wanted:g} was asked for")
-    counts = result.counts
-    if counts:
-        yield "comparisons", Text(_made(counts))
+    if ends := facts.intervals(result):
+        yield "interval" if len(ends) == 1 else "intervals", _table(ends, "left", "left")
+    for label, text in facts.before_counts(result):
+        yield label, Text(text)
+    if counts := result.counts:
+        yield "comparisons", Text(facts.comparisons(counts))
         if counts.get("comparisons"):
-            yield "", _counts(counts)
-    precision = (result.json.get("precision") or {}).get("used")
-    if precision:
-        yield "precision", Text(sentences.PRECISIONS.get(precision, precision))
-    if paths := sentences.paths(result):
-        yield "", Text(paths)
-    for label, text in sentences.figures(result):
+            yield "", _table(facts.kinds(counts), "left", "right", "right")
+    for label, text in facts.after_counts(result):
         yield label, Text(text)
-    for label, text in calibrated.lines(result.json.get("calibration") or {}) if "calibration" in result.json else ():
-        yield label, Text(text)
-    if result.json.get("artifacts"):
-        yield "artifacts", Text(", ".join(result.json["artifacts"]))
 
 
-def _made(counts: Mapping[str, int]) -> str:
-    made, population = counts.get("comparisons", 0), counts.get("population")
-    if population is None:
-        return numerals.grouped(made)
-    if made == population:
-        return f"{numerals.grouped(made)}, all there are ({numerals.rounded(made)})"
-    return f"{numerals.grouped(made)} drawn of {numerals.grouped(population)} ({numerals.rounded(population)})"
-
-
-def _counts(counts: Mapping[str, int]) -> RenderableType:
-    table = _grid("left", "right", "right")
-    for kind, label in KINDS.items():
-        count = counts.get(kind, 0)
-        if count or not kind.startswith("tied"):
-            share = numerals.percent(count / counts["comparisons"])
-            table.add_row(label, numerals.grouped(count), Text(share, style="dim"))
-    if not any(counts.get(kind) for kind in KINDS if kind.startswith("tied")):
-        table.add_row("tied", "none", "")
-    return table
-
-
-def _decimals(result: Result) -> int:
-    """As many digits as the score has."""
-    return 0 if result.score is None else len(numerals.score(result.score, result.deficit).partition(".")[2])
-
-
-def _intervals(intervals: Mapping[str, Mapping[str, Any]], decimals: int) -> RenderableType:
-    table = _grid("left", "left")
-    for kind, interval in intervals.items():
-        low, high = interval["low"], interval["high"]
-        if interval.get("method") == "none-exact":
-            table.add_row(Text(f"{low:.{decimals}f}"), Text(f"{sentences.METHODS['none-exact']}; nothing was sampled"))
-            continue
-        table.add_row(Text(f"{low:.{decimals}f} to {high:.{decimals}f}"), Text(sentences.interval(kind, interval)))
+def _table(rows: Sequence[tuple[str, ...]], *columns: str) -> RenderableType:
+    """Lay out rows; a third column is dim."""
+    table = _grid(*columns)
+    for row in rows:
+        table.add_row(*(Text(cell, style="dim" if place == 2 else "") for place, cell in enumerate(row)))
     return table
 
 
@@ -230,20 +147,6 @@ def shown_warnings(warnings: list[dict[str, str]]) -> RenderableType:
     return table
 
 
-def provenance(provenance: Mapping[str, Any]) -> RenderableType:
+def provenance(found: Mapping[str, Any]) -> RenderableType:
     """One dim paragraph: what is needed to get the same again."""
-    said = []
-    if provenance.get("seed") is not None:
-        said.append(f"seed {provenance['seed']}")
-    workers = provenance.get("workers")
-    if workers is not None:
-        said.append("1 worker" if workers == 1 else f"{workers} workers")
-    said += [
-        f"{name} {numerals.duration(seconds)}"
-        for name, seconds in (provenance.get("timings") or {}).items()
-        if isinstance(seconds, int | float)
-    ]
-    versions = provenance.get("versions") or {}
-    names = sorted(versions, key=lambda name: (name not in PACKAGES_FIRST, name))
-    said += [f"{name} {versions[name]}" for name in names]
-    return Text(", ".join(said), style="dim")
+    return Text(facts.provenance(found), style="dim")

@@ -34,6 +34,8 @@ class Filters:
     label: str | None = None
     tags: tuple[tuple[str, str], ...] = ()
     owner: str | None = None
+    prefix: str | None = None
+    """How the id begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,9 @@ class JobStore:
             if (value := getattr(filters, column)) is not None:
                 clauses.append(f"{column} = ?")
                 values.append(value)
+        if filters.prefix is not None:
+            clauses.append("job >= ? AND job < ?")  # which the index answers
+            values += [filters.prefix, filters.prefix + "g"]  # ids are hexadecimal
         for key, value in filters.tags:
             clauses.append("EXISTS (SELECT 1 FROM json_each(jobs.tags) WHERE key = ? AND value = ?)")
             values += [key, value]

@@ -5,15 +5,14 @@ from typing import Annotated
 
 import typer
 
-from service.commands import comparing, conforming, importing, jobs, serving, upkeep
+from service.commands import comparing, conforming, grids, importing, jobs, reporting, serving, upkeep
 
 application = typer.Typer(
     name="ordsim",
     help="How similar are two neural representations? Exact and sampled ordinal similarity (TSI, QSI).",
     epilog="Exit codes: 0 done; 1 the job failed or was dismissed, or a check of `conform` failed; 2 wrong usage or a "
-    "refused request; 3 the service cannot be reached.",
+    "refused request; 3 the service cannot be reached or is in trouble; 130 interrupted.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -37,9 +36,13 @@ def ordsim(
 
 application.command("serve")(serving.serve)
 application.command("compare")(comparing.compare)
+application.command("layers")(grids.layers)
+application.command("matrix")(grids.matrix)
 application.command("submit")(jobs.submit)
 application.command("watch")(jobs.watch)
 application.command("results")(jobs.results)
+application.command("artifact")(reporting.artifact)
+application.command("report")(reporting.report)
 application.command("list")(jobs.list_jobs)
 application.command("cancel")(jobs.cancel)
 application.command("import")(importing.import_file)

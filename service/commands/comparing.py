@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from service.client import Client
-from service.commands import checking, jobs, options, watching
+from service.commands import checking, jobs, options, reporting, watching
 from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, print_json, problems_as_json, tell
 from service.estimate import print_plan
 from service.local import Source, locate, require_local
@@ -41,6 +41,7 @@ def compare(
     plan: Annotated[
         bool, typer.Option("--plan", help="Print what the comparison would cost, and do not make it.")
     ] = False,
+    plot: options.Plot = None,
     as_json: options.AsJson = False,
     url: Annotated[
         str | None,
@@ -63,6 +64,7 @@ def compare(
     What is measured by default: exact TSI, over every triplet of rows, and sampled QSI, over as many quadruplets as
     make it wrong by more than 0.001 with a probability of 1% at most.
     """
+    reporting.require_svg(plot)
     request = options.request(
         measure,
         rows,
@@ -78,7 +80,7 @@ def compare(
     if url is not None:
         request |= {name: options.array(text) | sides.get(name, {}) for name, text in texts.items()}
         with problems_as_json(as_json), options.connect(url) as client:
-            _at_service(client, request, plan, as_json)
+            _at_service(client, request, plan, plot, as_json)
         return
     names = {name: text for name, text in (("x", x), ("y", y)) if Path(text).exists()}
 
@@ -88,7 +90,7 @@ def compare(
         else:
             status = client.submit(**request)
             watching.require_success(watching.watch(client, status, outage=0))
-            jobs.show(client.results(status["jobID"]), as_json, names)
+            _show_results(client, status["jobID"], plot, as_json, names)
         sys.stdout.flush()  # who reads it must not wait for the service to end
 
     with (
@@ -98,13 +100,22 @@ def compare(
         _locally(texts, request, sides, Path(scratch), options.roots(root), workers, show)
 
 
-def _at_service(client: Client, request: dict[str, Any], plan: bool, as_json: bool) -> None:
+def _at_service(client: Client, request: dict[str, Any], plan: bool, plot: Path | None, as_json: bool) -> None:
     """Compare at a service that is there, or ask it what that would cost."""
     if plan:
         _show_plan(client.plan(**request), as_json)
         return
     status = watching.watch_or_leave(client, client.submit(**request))
-    jobs.show(client.results(status["jobID"]), as_json)
+    _show_results(client, status["jobID"], plot, as_json)
+
+
+def _show_results(
+    client: Client, job: str, plot: Path | None, as_json: bool, names: dict[str, str] | None = None
+) -> None:
+    found = client.document(job)
+    jobs.show_document(found, as_json, names)
+    if plot is not None:
+        reporting.plot(client, found, plot)
 
 
 def _locally(

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ URL_VARIABLE = "ORDSIM_URL"
 ROOTS_VARIABLE = "ORDSIM_ROOTS"
 
 Url = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, metavar="URL", help="Address of the service.")]
-Job = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job.")]
+Job = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job, or how it begins if no other does.")]
 AsJson = Annotated[
     bool,
     typer.Option(
@@ -115,6 +116,9 @@ RetainDays = Annotated[
         envvar="ORDSIM_RETAIN_DAYS",
         help="Keep results and artifacts so long after a job's end. [default: for ever]",
     ),
+]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw what was found into an .svg file, too.")
 ]
 Label = Annotated[str | None, typer.Option("--label", help="Free text to find the job by.")]
 Root = Annotated[
@@ -235,6 +239,11 @@ def roots(texts: Sequence[str] | None) -> dict[str, Path]:
         return {name: Path(directory) for name, directory in json.loads(written).items()}
     except (ValueError, AttributeError, TypeError):
         raise typer.BadParameter(f'{written!r} is not JSON like {{"NAME": "DIR"}}', param_hint=ROOTS_VARIABLE) from None
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """What sorts layer10 behind layer9."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", text)]
 
 
 def array(text: str) -> dict[str, Any]:

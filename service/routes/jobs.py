@@ -124,13 +124,14 @@ def list_jobs(
     tag: Annotated[
         list[str] | None, Query(description="key:value; given several times, all must match.", max_length=32)
     ] = None,
+    prefix: Annotated[str | None, Query(description="How the id begins.", pattern="^[0-9a-f]{1,32}$")] = None,
     limit: Annotated[int, Query(ge=1, le=PAGE_LIMIT)] = 50,
     cursor: Annotated[str | None, Query(description="From the link to the next page.")] = None,
 ) -> JSONResponse:
     """List the jobs that match every filter."""
     tags = tuple(_tag(text) for text in tag or ())
     before = None if cursor is None else _read_cursor(cursor)
-    jobs, following = services.store.list(Filters(status, process, label, tags), limit, before)
+    jobs, following = services.store.list(Filters(status, process, label, tags, prefix=prefix), limit, before)
     links = [{"rel": "self", "href": _address(request, cursor), "type": JSON}]
     if following is not None:
         links.append({"rel": "next", "href": _address(request, _cursor(following)), "type": JSON})

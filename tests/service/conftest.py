@@ -15,6 +15,7 @@ import zarr
 
 from service.app import create_app
 from service.settings import Settings
+from tests.service import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,6 +123,18 @@ def client(settings: Settings) -> Iterator[httpx2.Client]:
     """A client of the session's service."""
     with serve(settings) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def url(client: httpx2.Client) -> str:
+    """Address of the session's service."""
+    return str(client.base_url)
+
+
+@pytest.fixture
+def ordsim(capsys: pytest.CaptureFixture[str]) -> Callable[..., commands.Outcome]:
+    """Run a command in this process."""
+    return commands.runner(capsys)
 
 
 @pytest.fixture

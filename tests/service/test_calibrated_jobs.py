@@ -13,8 +13,7 @@ from ordsim_core.calibration.schemes import scheme
 from ordsim_core.distances import Distance
 from ordsim_core.spaces import prepare, select
 from ordsim_core.triplets import exact_block, units_range
-from service import findings, grid_findings
-from service.grid_answers import GridResults
+from service import findings, grid_answers, grid_findings
 from service.grid_report import print_grid
 from tests.service.conftest import EXACT, check_problem, compare, finish, request
 
@@ -258,7 +257,7 @@ def test_layers_that_are_undefined_have_a_reason(client: httpx2.Client) -> None:
     grid_findings.LayersResults.model_validate(document)
     assert document["matrix"] is None
     assert "all rows are equal" in document["reason"]
-    found = GridResults(document)
+    found = grid_answers.read(document)
     assert np.isnan(found.scores).all()
     stream = io.StringIO()
     print_grid(found, stream)
@@ -274,7 +273,7 @@ def test_reports_of_grids_show_what_was_found(client: httpx2.Client) -> None:
         (layers(["large"], ["larger", "x"][:1], rows=ROWS, calibration=wanted), ("not corrected", "aggregate")),
     ):
         stream = io.StringIO()
-        print_grid(GridResults(compare(client, results)), stream)
+        print_grid(grid_answers.read(compare(client, results)), stream)
         for expected in words:
             assert expected in stream.getvalue(), stream.getvalue()
 

@@ -26,77 +26,19 @@ import zarr
 import service
 from service.answers import Results, ServiceError
 from service.commands import options
-from service.commands.application import application
-from service.commands.outcome import CommandError, problem, run
+from service.commands.outcome import CommandError, problem
 from service.commands.watching import require_success
 from service.local import locate
 from service.private import PrivateService, PrivateServiceError
+from tests.service.commands import ORDSIM, Outcome, check_error, environment, process
 from workers import groups
 from workers.references import Reference, Root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import httpx2
 
-ORDSIM = str(Path(sys.executable).with_name("ordsim"))
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port, where nothing listens
-
-
-def environment(**variables: str) -> dict[str, str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("ORDSIM_")}
-    return {**clean, "COLUMNS": "100", **variables}
-
-
-Outcome = subprocess.CompletedProcess[str]
-
-
-def process(*arguments: str | Path, cwd: Path | None = None, **variables: str) -> Outcome:
-    """Run a command in a process of its own."""
-    return subprocess.run(
-        [ORDSIM, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment(**variables),
-        cwd=cwd,
-        timeout=180,
-        check=False,
-    )
-
-
-@pytest.fixture
-def ordsim(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
-    """Run a command in this process, which spares the start of another."""
-
-    def call(*arguments: str | Path, **variables: str) -> Outcome:
-        with pytest.MonkeyPatch.context() as patch:
-            for name in [name for name in os.environ if name.startswith("ORDSIM_")]:
-                patch.delenv(name)
-            for name, value in {"COLUMNS": "100", **variables}.items():
-                patch.setenv(name, value)
-            patch.setattr(sys, "argv", ["ordsim", *map(str, arguments)])
-            capsys.readouterr()
-            code = run(application)
-            printed = capsys.readouterr()
-        return Outcome(arguments, code, printed.out, printed.err)
-
-    return call
-
-
-@pytest.fixture(scope="session")
-def url(client: httpx2.Client) -> str:
-    """Address of the session's service."""
-    return str(client.base_url)
-
-
-def check_error(done: Outcome, code: int, *words: str) -> None:
-    """See that a command ended with a code and said why in a few lines."""
-    assert done.returncode == code, done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
-    assert 1 <= len(done.stderr.splitlines()) <= 3
-    for word in words:
-        assert word in done.stderr
 
 
 # Usage
