@@ -1,35 +1,63 @@
-"""The Python client: what an experiment's own code talks to.
+"""The Python client: what an experiment's own code talks to, blocking or on an event loop.
 
-Needs httpx2 and nothing of the service; numpy is imported when an artifact is asked for.
+Needs httpx2 and nothing of the service; numpy is imported when an artifact, layers or a matrix are asked for.
 """
 
 from __future__ import annotations
 
-import io
-import time
-import uuid
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from service import asking, paging
+from service import carrying, talks
 from service.answers import Results, ServiceError, ServiceUnreachable
 from service.asking import Reference, reference
-from service.connection import DEFAULT_PAUSE, Connection, suggested_pause
+from service.connection import AsyncConnection, Connection
+from service.talks import FINAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine
     from typing import Self
 
     import httpx2
-    from numpy.typing import NDArray
 
-    from service.grid_answers import LayersResults, MatrixResults
+    from service.talks import Talk
 
-__all__ = ["Client", "Reference", "Results", "ServiceError", "ServiceUnreachable", "reference"]
+__all__ = ["FINAL", "AsyncClient", "Client", "Reference", "Results", "ServiceError", "ServiceUnreachable", "reference"]
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-FINAL = frozenset({"successful", "failed", "dismissed"})
-PAGE = 200
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _with_self(talk: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a talk as that of a method."""
+    signature = inspect.signature(talk)
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    return signature.replace(parameters=[own, *signature.parameters.values()])
+
+
+def _blocking(talk: Callable[P, Talk[T]]) -> Callable[Concatenate[Client, P], T]:
+    """Make a method of a talk."""
+
+    @functools.wraps(talk)
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return carrying.carry(self._service, talk(*args, **kwargs))
+
+    method.__signature__ = _with_self(talk)  # type: ignore[attr-defined]
+    return method
+
+
+def _awaited(talk: Callable[P, Talk[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+    """Make a method of a talk."""
+
+    @functools.wraps(talk)
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await carrying.carry_on_loop(self._service, talk(*args, **kwargs))
+
+    method.__signature__ = _with_self(talk)  # type: ignore[attr-defined]
+    return method
 
 
 class Client:
@@ -78,254 +106,78 @@ class Client:
         """Close the connections."""
         self._service.close()
 
-    # Jobs
+    compare = _blocking(talks.compare)
+    layers = _blocking(talks.layers)
+    matrix = _blocking(talks.matrix)
+    submit = _blocking(talks.submit)
+    submit_request = _blocking(talks.submit_request)
+    plan = _blocking(talks.plan)
+    plan_request = _blocking(talks.plan_request)
+    status = _blocking(talks.status)
+    wait = _blocking(talks.wait)
+    document = _blocking(talks.document)
+    results = _blocking(talks.results)
+    jobs = _blocking(talks.jobs)
+    jobs_document = _blocking(talks.jobs_document)
+    cancel = _blocking(talks.cancel)
+    artifact = _blocking(talks.artifact)
+    artifact_file = _blocking(talks.artifact_file)
+    roots = _blocking(talks.roots)
+    arrays = _blocking(talks.arrays)
+    processes = _blocking(talks.processes)
+    process = _blocking(talks.process)
+    ready = _blocking(talks.ready)
 
-    def compare(
+
+class AsyncClient:
+    """An asynchronous client of one ordsim service: the methods of `Client`, to be awaited.
+
+    Use as an asynchronous context manager, or `close` it. A ``progress`` may be a coroutine function, and several jobs
+    may be waited for at once. Parameters and errors are those of `Client`; the transport for tests is asynchronous.
+    """
+
+    def __init__(
         self,
-        x: Reference,
-        y: Reference,
-        measures: Sequence[Mapping[str, Any]],
-        *,
-        progress: Callable[[dict[str, Any]], object] | None = None,
-        **options: Any,
-    ) -> Results:
-        """Submit a comparison, wait for it, and return its results.
+        url: str = DEFAULT_URL,
+        key: str | None = None,
+        timeout: float = 30.0,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._service = AsyncConnection(url, key, timeout, transport)
 
-        Parameters
-        ----------
-        x, y : str or mapping
-            Arrays to compare, see `reference`.
-        measures : sequence of mapping
-            E.g. ``[{"measure": "tsi", "method": "exact"}]``.
-        progress : callable or None
-            Called with the job's status at once and then each time it was asked for.
-        **options
-            Further fields of the request: ``rows``, ``groups`` (named like x), ``confidence``, ``seed``, ``label``, ...
+    @property
+    def url(self) -> str:
+        """Address of the service."""
+        return self._service.url
 
-        Raises
-        ------
-        ServiceError
-            Also when the job failed or was dismissed: with the job's own problem.
-        """
-        submitted = self.submit(x, y, measures, **options)
-        if progress is not None:
-            progress(submitted)
-        job = submitted["jobID"]
-        self.wait(job, progress=progress)
-        return self.results(job)
+    async def __aenter__(self) -> Self:
+        return self
 
-    def submit(
-        self,
-        x: Reference,
-        y: Reference,
-        measures: Sequence[Mapping[str, Any]],
-        *,
-        idempotency_key: str | None = None,
-        **options: Any,
-    ) -> dict[str, Any]:
-        """Submit a comparison and return the new job's status, without waiting.
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
-        The same `idempotency_key` with the same request gives the same job, so a submission whose answer was
-        lost can be repeated; without one, each call is a job of its own.
-        """
-        return self.submit_request(asking.comparison(x, y, measures, options), idempotency_key=idempotency_key)
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._service.close()
 
-    def plan(self, x: Reference, y: Reference, measures: Sequence[Mapping[str, Any]], **options: Any) -> dict[str, Any]:
-        """Return what a comparison would cost, without submitting it: seconds, memory, and so on for each measure."""
-        return self.plan_request(asking.comparison(x, y, measures, options))
-
-    def plan_request(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a whole request of any process would cost, as the contract has it; otherwise as `plan`."""
-        return self._service.object("POST", "/v1/plans", json=dict(body))
-
-    def status(self, job: str) -> dict[str, Any]:
-        """Return the status of a job."""
-        return self._service.object("GET", _address(job))
-
-    def wait(
-        self,
-        job: str,
-        *,
-        progress: Callable[[dict[str, Any]], object] | None = None,
-        timeout: float | None = None,
-        outage: float = 30.0,
-    ) -> dict[str, Any]:
-        """Wait until a job is final and return its last status, whatever that is.
-
-        Parameters
-        ----------
-        job : str
-        progress : callable or None
-            Called with each status, the first at once.
-        timeout : float or None
-            Seconds to wait at most.
-        outage : float
-            Seconds that the service may be away, e.g. while it is restarted: jobs outlive that.
-
-        Raises
-        ------
-        TimeoutError
-            If the job was not final in time; it goes on.
-        """
-        begin = seen = time.monotonic()
-        answered = False
-        while True:
-            try:
-                response = self._service.request("GET", _address(job))
-            except ServiceUnreachable:
-                if not answered or time.monotonic() - seen > outage:
-                    raise
-                pause = DEFAULT_PAUSE
-            else:
-                answered, seen = True, time.monotonic()
-                status = self._service.parsed(response)
-                if progress is not None:
-                    progress(status)
-                if status["status"] in FINAL:
-                    return status
-                pause = suggested_pause(response)
-            if timeout is not None:
-                left = begin + timeout - time.monotonic()
-                if left <= 0:
-                    raise TimeoutError(f"job {job} was not final after {timeout} s; it goes on")
-                pause = min(pause, left)
-            time.sleep(pause)
-
-    def layers(
-        self,
-        x: Sequence[Reference],
-        y: Sequence[Reference],
-        measure: Mapping[str, Any],
-        *,
-        progress: Callable[[dict[str, Any]], object] | None = None,
-        **options: Any,
-    ) -> LayersResults:
-        """Compare every layer of one model with every layer of another; arguments and errors as `compare`.
-
-        Parameters
-        ----------
-        x, y : sequence of str or mapping
-            Arrays of the layers.
-        measure : mapping
-        **options
-            Further fields of the request: ``aggregate``, ``calibration``, ``rows``, ...
-        """
-        document = self._run(asking.layers(x, y, measure, options), progress)
-        from service.grid_answers import LayersResults  # noqa: PLC0415 - brings numpy, see `artifact`
-
-        return LayersResults(document)
-
-    def matrix(
-        self,
-        arrays: Sequence[Reference],
-        measure: Mapping[str, Any],
-        *,
-        progress: Callable[[dict[str, Any]], object] | None = None,
-        **options: Any,
-    ) -> MatrixResults:
-        """Compare all of several arrays with one another; arguments and errors as `compare`.
-
-        Parameters
-        ----------
-        arrays : sequence of str or mapping
-        measure : mapping
-            TSI or QSI, sampled or by units.
-        **options
-            Further fields of the request: ``differences``, ``calibration``, ``rows``, ...
-        """
-        document = self._run(asking.matrix(arrays, measure, options), progress)
-        from service.grid_answers import MatrixResults  # noqa: PLC0415 - brings numpy, see `artifact`
-
-        return MatrixResults(document)
-
-    def submit_request(self, body: Mapping[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
-        """Submit a whole request of any process, as the contract has it; otherwise as `submit`."""
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-        return self._service.object("POST", "/v1/jobs", json=dict(body), headers=headers)
-
-    def _run(self, body: Mapping[str, Any], progress: Callable[[dict[str, Any]], object] | None) -> dict[str, Any]:
-        submitted = self.submit_request(body)
-        if progress is not None:
-            progress(submitted)
-        self.wait(submitted["jobID"], progress=progress)
-        return self.document(submitted["jobID"])
-
-    def document(self, job: str) -> dict[str, Any]:
-        """Return the results of a successful job of any process as JSON; errors as `results`."""
-        return self._service.object("GET", f"{_address(job)}/results")
-
-    def results(self, job: str) -> Results:
-        """Return the results of a successful comparison.
-
-        Raises
-        ------
-        ServiceError
-            ``result-not-ready`` while it runs, ``gone`` after dismissal; a failed job's own problem.
-        """
-        return Results(self.document(job))
-
-    def jobs(self, limit: int = 50, **filters: str) -> list[dict[str, Any]]:
-        """Return the newest jobs, newest first: `limit` at most, of all pages.
-
-        `filters` are those of the contract: ``status``, ``process``, ``label``, ``tag`` (``"key:value"``), and
-        ``prefix``: how the id begins.
-        """
-        jobs: list[dict[str, Any]] = self.jobs_document(limit, **filters)["jobs"]
-        return jobs
-
-    def jobs_document(self, limit: int = 50, **filters: str) -> dict[str, Any]:
-        """Return the same as the service's document, ``jobs`` and ``links``; pages are put together as one."""
-        return paging.jobs(self._service, limit, filters)
-
-    def cancel(self, job: str) -> dict[str, Any]:
-        """Ask a job to stop and return its status; harmless when done twice.
-
-        Raises
-        ------
-        ServiceError
-            ``job-final`` when it was already successful or failed.
-        """
-        return self._service.object("DELETE", _address(job))
-
-    def artifact(self, job: str, name: str) -> NDArray[Any]:
-        """Return a large output of a job as an array, e.g. ``"0-per_anchor"``."""
-        import numpy as np  # noqa: PLC0415 - asking and polling must not cost the import
-
-        content = self.artifact_file(job, f"{name.removesuffix('.npy')}.npy")
-        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
-        return array
-
-    def artifact_file(self, job: str, name: str) -> bytes:
-        """Return a large output of a job as a file, e.g. ``"0-per_anchor.npy"`` or ``"0-per_anchor.csv"``."""
-        return self._service.request("GET", f"{_address(job)}/artifacts/{quote(name, safe='')}").content
-
-    # What the service offers
-
-    def roots(self) -> list[dict[str, Any]]:
-        """Return the service's data roots."""
-        return self._service.list("/v1/roots", "roots")
-
-    def arrays(self, root: str, prefix: str | None = None) -> list[dict[str, Any]]:
-        """Return the arrays below a root, or below a prefix of its paths."""
-        parameters = {} if prefix is None else {"prefix": prefix}
-        return self._service.list(f"/v1/roots/{quote(root, safe='')}/arrays", "arrays", params=parameters)
-
-    def processes(self) -> list[dict[str, Any]]:
-        """Return the catalogue of processes."""
-        return self._service.list("/v1/processes", "processes")
-
-    def process(self, name: str) -> dict[str, Any]:
-        """Return one process: its measures, their options, limits and the schema of its inputs."""
-        return self._service.object("GET", f"/v1/processes/{quote(name, safe='')}")
-
-    def ready(self) -> bool:
-        """Whether the service answers and says that it is ready to compute."""
-        try:
-            self._service.request("GET", "/readyz")
-        except (ServiceError, ServiceUnreachable):
-            return False
-        return True
-
-
-def _address(job: str) -> str:
-    return f"/v1/jobs/{quote(job, safe='')}"
+    compare = _awaited(talks.compare)
+    layers = _awaited(talks.layers)
+    matrix = _awaited(talks.matrix)
+    submit = _awaited(talks.submit)
+    submit_request = _awaited(talks.submit_request)
+    plan = _awaited(talks.plan)
+    plan_request = _awaited(talks.plan_request)
+    status = _awaited(talks.status)
+    wait = _awaited(talks.wait)
+    document = _awaited(talks.document)
+    results = _awaited(talks.results)
+    jobs = _awaited(talks.jobs)
+    jobs_document = _awaited(talks.jobs_document)
+    cancel = _awaited(talks.cancel)
+    artifact = _awaited(talks.artifact)
+    artifact_file = _awaited(talks.artifact_file)
+    roots = _awaited(talks.roots)
+    arrays = _awaited(talks.arrays)
+    processes = _awaited(talks.processes)
+    process = _awaited(talks.process)
+    ready = _awaited(talks.ready)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 
 from service.answers import ServiceError, ServiceUnreachable
+from service.talks import NOT_MODIFIED
 
-LONGEST_PAUSE = 5.0
-SHORTEST_PAUSE = 0.05
-DEFAULT_PAUSE = 0.5
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 ANSWER_LOST = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
 """The connection broke, perhaps because it had been idle for long; the service may have acted or not."""
+
+FAULTS = (httpx2.TransportError, httpx2.InvalidURL, httpx2.DecodingError)
 
 
 class Connection:
@@ -24,14 +23,7 @@ class Connection:
     def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.BaseTransport | None) -> None:
         self.url = url.rstrip("/")
         try:
-            self._http = httpx2.Client(
-                base_url=self.url,
-                headers={"Authorization": f"Bearer {key}"} if key else {},
-                timeout=timeout,
-                transport=transport,
-                # A proxy cannot reach the loopback addresses of this machine.
-                trust_env=urlsplit(self.url).hostname not in LOOPBACK,
-            )
+            self._http = httpx2.Client(transport=transport, **_settings(self.url, key, timeout))
         except (httpx2.InvalidURL, ValueError) as error:
             raise ServiceUnreachable(self.url, str(error)) from error
 
@@ -40,47 +32,57 @@ class Connection:
         self._http.close()
 
     def request(self, method: str, target: str, **arguments: Any) -> httpx2.Response:
-        """Ask, once more if the answer was lost, and return what is a success."""
+        """Ask, once more if the answer was lost, and return what is a success, or has not changed."""
         try:
             try:
                 response = self._http.request(method, target, **arguments)
             except ANSWER_LOST:
                 response = self._http.request(method, target, **arguments)
-        except (httpx2.TransportError, httpx2.InvalidURL, httpx2.DecodingError) as error:
+        except FAULTS as error:
             raise ServiceUnreachable(self.url, _reason(error)) from error
-        if not response.is_success:
-            raise ServiceError.from_response(response)
-        return response
+        return _good(response)
 
-    def object(self, method: str, target: str, **arguments: Any) -> dict[str, Any]:
-        """Ask for a JSON object."""
-        return self.parsed(self.request(method, target, **arguments))
 
-    def list(self, target: str, member: str, **arguments: Any) -> list[dict[str, Any]]:
-        """Ask for a JSON object and return its member `member`, a list."""
-        members = self.object("GET", target, **arguments).get(member)
-        if not isinstance(members, list):
-            raise ServiceUnreachable(self.url, f"what answers there is not ordsim: no {member!r}")
-        return members
+class AsyncConnection:
+    """The same on an event loop."""
 
-    def parsed(self, response: httpx2.Response) -> dict[str, Any]:
-        """Return the JSON object of a response."""
+    def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.AsyncBaseTransport | None) -> None:
+        self.url = url.rstrip("/")
         try:
-            parsed = response.json()
-        except ValueError:
-            parsed = None
-        if not isinstance(parsed, dict):
-            raise ServiceUnreachable(self.url, "what answers there is not ordsim: no JSON object")
-        return parsed
+            self._http = httpx2.AsyncClient(transport=transport, **_settings(self.url, key, timeout))
+        except (httpx2.InvalidURL, ValueError) as error:
+            raise ServiceUnreachable(self.url, str(error)) from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def request(self, method: str, target: str, **arguments: Any) -> httpx2.Response:
+        """As `Connection.request`."""
+        try:
+            try:
+                response = await self._http.request(method, target, **arguments)
+            except ANSWER_LOST:
+                response = await self._http.request(method, target, **arguments)
+        except FAULTS as error:
+            raise ServiceUnreachable(self.url, _reason(error)) from error
+        return _good(response)
 
 
-def suggested_pause(response: httpx2.Response) -> float:
-    """Seconds until the next question: what the service asks for, fractions too, within reason."""
-    try:
-        seconds = float(response.headers.get("Retry-After", DEFAULT_PAUSE))
-    except ValueError:  # a date, which ordsim does not send
-        return DEFAULT_PAUSE
-    return min(max(seconds, SHORTEST_PAUSE), LONGEST_PAUSE) if math.isfinite(seconds) else DEFAULT_PAUSE
+def _settings(url: str, key: str | None, timeout: float) -> dict[str, Any]:
+    return {
+        "base_url": url,
+        "headers": {"Authorization": f"Bearer {key}"} if key else {},
+        "timeout": timeout,
+        # A proxy cannot reach the loopback addresses of this machine.
+        "trust_env": urlsplit(url).hostname not in LOOPBACK,
+    }
+
+
+def _good(response: httpx2.Response) -> httpx2.Response:
+    if not response.is_success and response.status_code != NOT_MODIFIED:
+        raise ServiceError.from_response(response)
+    return response
 
 
 def _reason(error: Exception) -> str:

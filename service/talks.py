@@ -1,0 +1,402 @@
+"""What clients and a service say to each other, whoever carries it.
+
+A talk is a generator: it yields what is to be done, is sent what came of it, and returns what the caller wanted.
+`service.carrying` does these things, by blocking or on an event loop; the clients hand out the talks as methods, so
+what stands here is also their documentation.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import time
+import uuid
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from service import asking
+from service.answers import Results, ServiceError, ServiceUnreachable
+
+if TYPE_CHECKING:
+    import httpx2
+    from numpy.typing import NDArray
+
+    from service.asking import Reference
+    from service.grid_answers import LayersResults, MatrixResults
+
+LONGEST_PAUSE = 5.0
+SHORTEST_PAUSE = 0.05
+DEFAULT_PAUSE = 0.5
+NOT_MODIFIED = 304
+FINAL = frozenset({"successful", "failed", "dismissed"})
+PAGE = 200
+
+Progress = Callable[[dict[str, Any]], object]
+"""Called with the status of a job; what it returns is awaited by an `AsyncClient` if it can be."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Make a request; what comes of it is the response."""
+
+    method: str
+    target: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tell:
+    """Tell a caller about a status."""
+
+    progress: Progress
+    status: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Attend:
+    """Listen to the events of a job from now on, if there are any; to none with None."""
+
+    address: str | None
+
+
+@dataclass(frozen=True)
+class Await:
+    """Wait for such an event, or so many seconds."""
+
+    seconds: float
+
+
+Step = Ask | Tell | Attend | Await
+T = TypeVar("T")
+Talk = Generator[Step, Any, T]
+
+LISTENING_SECONDS = 45.0
+"""Who listens may wait for so long: with less time left, it is polled."""
+
+
+# Jobs
+
+
+def compare(
+    x: Reference,
+    y: Reference,
+    measures: Sequence[Mapping[str, Any]],
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Talk[Results]:
+    """Submit a comparison, wait for it, and return its results.
+
+    Parameters
+    ----------
+    x, y : str or mapping
+        Arrays to compare, see `reference`.
+    measures : sequence of mapping
+        E.g. ``[{"measure": "tsi", "method": "exact"}]``.
+    progress : callable or None
+        Called with the job's status at once, and then whenever it has changed.
+    **options
+        Further fields of the request: ``rows``, ``groups`` (named like x), ``confidence``, ``seed``, ``label``, ...
+
+    Raises
+    ------
+    ServiceError
+        Also when the job failed or was dismissed: with the job's own problem.
+    """
+    return Results((yield from _run(asking.comparison(x, y, measures, options), progress)))
+
+
+def layers(
+    x: Sequence[Reference],
+    y: Sequence[Reference],
+    measure: Mapping[str, Any],
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Talk[LayersResults]:
+    """Compare every layer of one model with every layer of another; arguments and errors as `compare`.
+
+    Parameters
+    ----------
+    x, y : sequence of str or mapping
+        Arrays of the layers.
+    measure : mapping
+    **options
+        Further fields of the request: ``aggregate``, ``calibration``, ``rows``, ...
+    """
+    document = yield from _run(asking.layers(x, y, measure, options), progress)
+    from service.grid_answers import LayersResults  # noqa: PLC0415 - brings numpy, see `artifact`
+
+    return LayersResults(document)
+
+
+def matrix(
+    arrays: Sequence[Reference],
+    measure: Mapping[str, Any],
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Talk[MatrixResults]:
+    """Compare all of several arrays with one another; arguments and errors as `compare`.
+
+    Parameters
+    ----------
+    arrays : sequence of str or mapping
+    measure : mapping
+        TSI or QSI, sampled or by units.
+    **options
+        Further fields of the request: ``differences``, ``calibration``, ``rows``, ...
+    """
+    document = yield from _run(asking.matrix(arrays, measure, options), progress)
+    from service.grid_answers import MatrixResults  # noqa: PLC0415 - brings numpy, see `artifact`
+
+    return MatrixResults(document)
+
+
+def submit(
+    x: Reference,
+    y: Reference,
+    measures: Sequence[Mapping[str, Any]],
+    *,
+    idempotency_key: str | None = None,
+    **options: Any,
+) -> Talk[dict[str, Any]]:
+    """Submit a comparison and return the new job's status, without waiting.
+
+    The same `idempotency_key` with the same request gives the same job, so a submission whose answer was
+    lost can be repeated; without one, each call is a job of its own.
+    """
+    body = asking.comparison(x, y, measures, options)
+    return (yield from submit_request(body, idempotency_key=idempotency_key))
+
+
+def submit_request(body: Mapping[str, Any], *, idempotency_key: str | None = None) -> Talk[dict[str, Any]]:
+    """Submit a whole request of any process, as the contract has it; otherwise as `submit`."""
+    headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+    return (yield from _object("POST", "/v1/jobs", json=dict(body), headers=headers))
+
+
+def plan(x: Reference, y: Reference, measures: Sequence[Mapping[str, Any]], **options: Any) -> Talk[dict[str, Any]]:
+    """Return what a comparison would cost, without submitting it: seconds, memory, and so on for each measure."""
+    return (yield from plan_request(asking.comparison(x, y, measures, options)))
+
+
+def plan_request(body: Mapping[str, Any]) -> Talk[dict[str, Any]]:
+    """Return what a whole request of any process would cost, as the contract has it; otherwise as `plan`."""
+    return (yield from _object("POST", "/v1/plans", json=dict(body)))
+
+
+def status(job: str) -> Talk[dict[str, Any]]:
+    """Return the status of a job."""
+    return (yield from _object("GET", _address(job)))
+
+
+def wait(
+    job: str,
+    *,
+    progress: Progress | None = None,
+    timeout: float | None = None,
+    outage: float = 30.0,
+) -> Talk[dict[str, Any]]:
+    """Wait until a job is final and return its last status, whatever that is.
+
+    Parameters
+    ----------
+    job : str
+    progress : callable or None
+        Called with the status at once, and then whenever it has changed.
+    timeout : float or None
+        Seconds to wait at most.
+    outage : float
+        Seconds that the service may be away, e.g. while it is restarted: jobs outlive that.
+
+    Raises
+    ------
+    TimeoutError
+        If the job was not final in time; it goes on.
+    """
+    end = math.inf if timeout is None else time.monotonic() + timeout
+    answered, known = -math.inf, dict[str, str]()
+    while True:
+        # Before asking: what happens after the answer is heard.
+        yield Attend(_address(job) if end - time.monotonic() > LISTENING_SECONDS else None)
+        pause = DEFAULT_PAUSE
+        try:
+            response = yield Ask("GET", _address(job), {"headers": known})
+        except ServiceUnreachable:
+            if time.monotonic() - answered > outage:
+                raise
+        else:
+            answered, pause = time.monotonic(), suggested_pause(response)
+            if response.status_code != NOT_MODIFIED:
+                known = {"If-None-Match": response.headers["ETag"]} if "ETag" in response.headers else {}
+                found = _parsed(response)
+                yield from _tell(progress, found)
+                if found["status"] in FINAL:
+                    return found
+        left = end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"job {job} was not final after {timeout} s; it goes on")
+        yield Await(min(pause, left))
+
+
+def document(job: str) -> Talk[dict[str, Any]]:
+    """Return the results of a successful job of any process as JSON; errors as `results`."""
+    return (yield from _object("GET", f"{_address(job)}/results"))
+
+
+def results(job: str) -> Talk[Results]:
+    """Return the results of a successful comparison.
+
+    Raises
+    ------
+    ServiceError
+        ``result-not-ready`` while it runs, ``gone`` after dismissal; a failed job's own problem.
+    """
+    return Results((yield from document(job)))
+
+
+def jobs(limit: int = 50, **filters: str) -> Talk[list[dict[str, Any]]]:
+    """Return the newest jobs, newest first: `limit` at most, of all pages.
+
+    `filters` are those of the contract: ``status``, ``process``, ``label``, ``tag`` (``"key:value"``), and
+    ``prefix``: how the id begins.
+    """
+    found: list[dict[str, Any]] = (yield from jobs_document(limit, **filters))["jobs"]
+    return found
+
+
+def jobs_document(limit: int = 50, **filters: str) -> Talk[dict[str, Any]]:
+    """Return the same as the service's document, ``jobs`` and ``links``; pages are put together as one."""
+    found: list[dict[str, Any]] = []
+    links: list[dict[str, Any]] = []
+    parameters: dict[str, Any] = dict(filters)
+    while len(found) < limit:
+        page = yield from _object("GET", "/v1/jobs", params={**parameters, "limit": min(limit - len(found), PAGE)})
+        found += page["jobs"]
+        after = [link for link in page["links"] if link["rel"] == "next"]
+        links = [link for link in links or page["links"] if link["rel"] != "next"] + after
+        if not after or not page["jobs"]:
+            break
+        parameters = dict(parse_qsl(urlsplit(after[0]["href"]).query))
+    return {"jobs": found[:limit], "links": links}
+
+
+def cancel(job: str) -> Talk[dict[str, Any]]:
+    """Ask a job to stop and return its status; harmless when done twice.
+
+    Raises
+    ------
+    ServiceError
+        ``job-final`` when it was already successful or failed.
+    """
+    return (yield from _object("DELETE", _address(job)))
+
+
+def artifact(job: str, name: str) -> Talk[NDArray[Any]]:
+    """Return a large output of a job as an array, e.g. ``"0-per_anchor"``."""
+    import numpy as np  # noqa: PLC0415 - asking and polling must not cost the import
+
+    content = yield from artifact_file(job, f"{name.removesuffix('.npy')}.npy")
+    array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    return array
+
+
+def artifact_file(job: str, name: str) -> Talk[bytes]:
+    """Return a large output of a job as a file, e.g. ``"0-per_anchor.npy"`` or ``"0-per_anchor.csv"``."""
+    response = yield Ask("GET", f"{_address(job)}/artifacts/{quote(name, safe='')}")
+    content: bytes = response.content
+    return content
+
+
+# What the service offers
+
+
+def roots() -> Talk[list[dict[str, Any]]]:
+    """Return the service's data roots."""
+    return (yield from _list("/v1/roots", "roots"))
+
+
+def arrays(root: str, prefix: str | None = None) -> Talk[list[dict[str, Any]]]:
+    """Return the arrays below a root, or below a prefix of its paths."""
+    parameters = {} if prefix is None else {"prefix": prefix}
+    return (yield from _list(f"/v1/roots/{quote(root, safe='')}/arrays", "arrays", params=parameters))
+
+
+def processes() -> Talk[list[dict[str, Any]]]:
+    """Return the catalogue of processes."""
+    return (yield from _list("/v1/processes", "processes"))
+
+
+def process(name: str) -> Talk[dict[str, Any]]:
+    """Return one process: its measures, their options, limits and the schema of its inputs."""
+    return (yield from _object("GET", f"/v1/processes/{quote(name, safe='')}"))
+
+
+def ready() -> Talk[bool]:
+    """Whether the service answers and says that it is ready to compute."""
+    try:
+        yield Ask("GET", "/readyz")
+    except (ServiceError, ServiceUnreachable):
+        return False
+    return True
+
+
+# Parts of talks
+
+
+def _run(body: Mapping[str, Any], progress: Progress | None) -> Talk[dict[str, Any]]:
+    """Submit a request, wait for the job, and return its results."""
+    submitted = yield from submit_request(body)
+    yield from _tell(progress, submitted)
+    yield from wait(submitted["jobID"], progress=progress)
+    return (yield from document(submitted["jobID"]))
+
+
+def suggested_pause(response: httpx2.Response) -> float:
+    """Seconds until the next question: what the service asks for, fractions too, within reason."""
+    try:
+        seconds = float(response.headers.get("Retry-After", DEFAULT_PAUSE))
+    except ValueError:  # a date, which ordsim does not send
+        return DEFAULT_PAUSE
+    return min(max(seconds, SHORTEST_PAUSE), LONGEST_PAUSE) if math.isfinite(seconds) else DEFAULT_PAUSE
+
+
+def _tell(progress: Progress | None, status: dict[str, Any]) -> Talk[None]:
+    if progress is not None:
+        yield Tell(progress, status)
+
+
+def _object(method: str, target: str, **arguments: Any) -> Talk[dict[str, Any]]:
+    """Ask for a JSON object."""
+    return _parsed((yield Ask(method, target, arguments)))
+
+
+def _list(target: str, member: str, **arguments: Any) -> Talk[list[dict[str, Any]]]:
+    """Ask for a JSON object and return its member `member`, a list."""
+    response = yield Ask("GET", target, arguments)
+    members = _parsed(response).get(member)
+    if not isinstance(members, list):
+        raise _stranger(response, f"no {member!r}")
+    return members
+
+
+def _parsed(response: httpx2.Response) -> dict[str, Any]:
+    try:
+        parsed = response.json()
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise _stranger(response, "no JSON object")
+    return parsed
+
+
+def _stranger(response: httpx2.Response, why: str) -> ServiceUnreachable:
+    url = response.request.url
+    return ServiceUnreachable(str(url.copy_with(raw_path=b"/")).rstrip("/"), f"what answers there is not ordsim: {why}")
+
+
+def _address(job: str) -> str:
+    return f"/v1/jobs/{quote(job, safe='')}"
