@@ -127,6 +127,7 @@ class Client:
     processes = _blocking(talks.processes)
     process = _blocking(talks.process)
     ready = _blocking(talks.ready)
+    probe = _blocking(talks.probe)
 
 
 class AsyncClient:
@@ -181,3 +182,4 @@ class AsyncClient:
     processes = _awaited(talks.processes)
     process = _awaited(talks.process)
     ready = _awaited(talks.ready)
+    probe = _awaited(talks.probe)

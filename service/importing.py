@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from workers.importing import import_npy
+from workers.importing import import_file
 from workers.references import Root
 
 if TYPE_CHECKING:
@@ -25,9 +25,10 @@ def import_with_progress(
     path: str,
     console: Console,
     *,
+    key: str | None = None,
     overwrite: bool = False,
 ) -> ArrayDescription:
-    """Import a .npy file below a root, and show how far it is if that is a terminal."""
+    """Import an array of a file below a root, and show how far it is if that is a terminal."""
     known = {name: Root(name, str(directory.resolve())) for name, directory in roots.items()}
     with Progress(
         TextColumn("importing {task.description}", style="bold"),
@@ -43,4 +44,4 @@ def import_with_progress(
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        return import_npy(source, known, root, path, overwrite=overwrite, progress=show)
+        return import_file(source, known, root, path, key=key, overwrite=overwrite, progress=show)

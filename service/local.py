@@ -1,4 +1,4 @@
-"""Arrays on this machine as the arguments of a command: .npy files, .zarr directories, root:path."""
+"""Arrays on this machine as the arguments of a command: files, .zarr directories, root:path."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from service.client import DEFAULT_URL, reference
+from workers.sources.kinds import KEYED, READABLE, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ZARR_METADATA = ("zarr.json", ".zarray")
-NPY_MAGIC = b"\x93NUMPY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,16 @@ class Source:
         How the service will name the array.
     root : (str, Path) or None
         A data root to be made for it; None when it lies below one that was given.
-    npy : Path or None
+    file : Path or None
         A file that is to be imported into that root first.
+    key : str or None
+        Which array of that file.
     """
 
     reference: dict[str, Any]
     root: tuple[str, Path] | None = None
-    npy: Path | None = None
+    file: Path | None = None
+    key: str | None = None
 
 
 def require_local(x: str, y: str, roots: Mapping[str, Path]) -> None:
@@ -44,11 +47,11 @@ def require_local(x: str, y: str, roots: Mapping[str, Path]) -> None:
     """
     for text in (x, y):
         root, colon, path = text.partition(":")
-        if not (root and colon and path) or root in roots or Path(text).exists():
+        if not (root and colon and path) or root in roots or split(text)[0].exists():
             return
     raise ValueError(
         f"{x} and {y}: there is no such file or directory. For arrays of a running service add its address, e.g. "
-        f"--url {DEFAULT_URL}; for files here name .npy files or .zarr directories, or add --root "
+        f"--url {DEFAULT_URL}; for what is here name {READABLE} or .zarr directories, or add --root "
         f"{x.partition(':')[0]}=DIR"
     )
 
@@ -72,14 +75,14 @@ def locate(text: str, name: str, roots: Mapping[str, Path], imports: Path) -> So
     ValueError
         If it is neither an array nor the name of one.
     """
-    path, own = Path(text), f"local-{name}"
+    (path, key), own = split(text), f"local-{name}"
     if not path.exists():
         root, colon, _ = text.partition(":")
         if colon and root in roots:
             return Source(reference(text))
         raise ValueError(
-            f"{text}: there is no such file or directory. Without --url, name a .npy file or a .zarr directory, "
-            "or root:path with --root"
+            f"{text}: there is no such file or directory. Without --url, name a file, FILE{KEYED}KEY or a .zarr "
+            "directory, or root:path with --root"
         )
     path = path.resolve()
     if path.is_dir():
@@ -88,7 +91,13 @@ def locate(text: str, name: str, roots: Mapping[str, Path], imports: Path) -> So
                 f"{text}: this directory is not a zarr array: it has neither {' nor '.join(ZARR_METADATA)}"
             )
         return Source({"root": own, "path": path.name}, (own, path.parent))
-    with path.open("rb") as file:
-        if file.read(len(NPY_MAGIC)) != NPY_MAGIC:
-            raise ValueError(f"{text}: this is not a .npy file; what can be read are .npy files and zarr arrays")
-    return Source({"root": own, "path": "array"}, (own, imports / own), path)
+    if kind_of(path) is None:
+        raise ValueError(f"{text}: this is of no known format; what can be read are zarr arrays and {READABLE}")
+    return Source({"root": own, "path": "array"}, (own, imports / own), path, key)
+
+
+def split(text: str) -> tuple[Path, str | None]:
+    """A file, and which array of it is meant, after ``::``; all of it is a name if there is such a file."""
+    name, separator, key = text.partition(KEYED)
+    whole = Path(text)
+    return (Path(name), key) if separator and key and not whole.exists() else (whole, None)

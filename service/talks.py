@@ -344,6 +344,12 @@ def ready() -> Talk[bool]:
     return True
 
 
+def probe(target: str) -> Talk[httpx2.Response]:
+    """Return the answer to a plain question, e.g. ``"/livez"``, whatever it holds."""
+    response: httpx2.Response = yield Ask("GET", target)
+    return response
+
+
 # Parts of talks
 
 

@@ -1,4 +1,4 @@
-"""Bringing files in: a .npy file becomes a zarr array below a root, streamed in blocks of rows."""
+"""Bringing files in: an array in one becomes a zarr array below a root, streamed in blocks of rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import hashlib
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
-from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +17,13 @@ from workers import label_imports, limits, metadata, references
 from workers.durable import sync_folder, sync_tree, try_lock
 from workers.errors import ProblemError
 from workers.references import Reference
+from workers.sources.opening import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
     from workers.references import ArrayDescription, Roots
+    from workers.sources.source import Source
 
 CHUNK_BYTES = 8 * 1024**2
 
@@ -32,16 +31,17 @@ NEW, REPLACED, LOCK = "array", "replaced", "lock"
 """What lies in the folder in which an array is made."""
 
 
-def import_npy(
+def import_file(
     source: Path,
     roots: Roots,
     root: str,
     path: str,
     *,
+    key: str | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ArrayDescription:
-    """Write a .npy file as a zarr array at root:path.
+    """Write an array of a file as a zarr array at root:path.
 
     The array appears under its name only when it is whole, and an array that it replaces is kept until then. What an
     import left that was killed is put right by the next one of that name.
@@ -49,7 +49,10 @@ def import_npy(
     Parameters
     ----------
     source : Path
-        A .npy file of an (N, D) array of real numbers, or of labels: N integers or strings.
+        A .npy, .npz, .safetensors, Parquet or HDF5 file with an (N, D) array of real numbers, or with labels: N
+        integers or strings.
+    key : str or None
+        Which array, where the file has several: its name, or that of a column.
     overwrite : bool
         Whether an array of that name may be replaced.
     progress : callable, optional
@@ -62,13 +65,14 @@ def import_npy(
         not-a-matrix, unsupported-dtype, over-limit, non-finite-input; unknown-root, path-outside-root; out-of-space.
     """
     target = references.resolve(roots, root, path)
-    values = _open(source)
+    values = open_source(source, key)
+    _check_values(values.shape, values.dtype, values.shown)
     try:
         _check_place(Path(roots[root].directory).resolve(), target, f"{root}:{path}")
         with _folder_of(target) as folder, _workplace(folder, target, f"{root}:{path}") as temporary:
             _check_free(target, f"{root}:{path}", overwrite)
-            write = label_imports.write if values.ndim == 1 else _write
-            write(values, temporary / NEW, source.name, progress or _silent)
+            write = label_imports.write if len(values.shape) == 1 else _write
+            write(values, temporary / NEW, progress or _silent)
             sync_tree(temporary / NEW)
             _put(temporary, target)
     except OSError as error:
@@ -157,40 +161,6 @@ def _take_back(place: Path, target: Path) -> None:
         (place / REPLACED).rename(target)
 
 
-def _open(source: Path) -> NDArray[Any]:
-    """Judge a file by its header, then map it: nothing in it is ever unpickled."""
-    try:
-        shape, dtype = _header(source)
-        _check_values(shape, dtype, source.name)
-        values: NDArray[Any] = np.load(source, mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        raise ProblemError(
-            "invalid-request", f"{source.name} cannot be read: {error.strerror or type(error).__name__}.", "request"
-        ) from error
-    except (ValueError, EOFError, SyntaxError, TokenError) as error:
-        raise ProblemError(
-            "invalid-request", f"{source.name} is not a whole .npy file: {type(error).__name__}.", "request"
-        ) from error
-    return values
-
-
-def _header(source: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    with source.open("rb") as file:
-        if file.read(2) == b"PK":
-            raise ProblemError(
-                "invalid-request", f"{source.name} is an archive of several arrays, not a .npy file.", "request"
-            )
-        file.seek(0)
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        elif version == (2, 0):
-            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-        else:
-            raise ValueError("a header that only records need")
-        return shape, dtype
-
-
 def _check_values(shape: tuple[int, ...], dtype: np.dtype[Any], shown: str) -> None:
     if label_imports.are_labels(shape, dtype):
         label_imports.check(shape[0], shown)
@@ -226,9 +196,9 @@ def _check_values(shape: tuple[int, ...], dtype: np.dtype[Any], shown: str) -> N
         )
 
 
-def _write(values: NDArray[Any], directory: Path, shown: str, progress: Callable[[int, int], None]) -> None:
+def _write(values: Source, directory: Path, progress: Callable[[int, int], None]) -> None:
     rows, columns = values.shape
-    dtype = values.dtype.newbyteorder("=")
+    dtype = values.dtype
     step = max(1, min(rows, CHUNK_BYTES // (columns * dtype.itemsize)))
     array = zarr.create_array(
         LocalStore(directory),
@@ -240,14 +210,17 @@ def _write(values: NDArray[Any], directory: Path, shown: str, progress: Callable
         # Otherwise chunks of zeros are not stored, and cannot be told from lost ones.
         config={"write_empty_chunks": True},
     )
-    for start in range(0, rows, step):
-        block = np.ascontiguousarray(values[start : start + step], dtype)
+    start = 0
+    for block in values.blocks(step):
         if dtype.kind == "f" and not np.isfinite(block).all():
             row, column = (int(place) for place in np.argwhere(~np.isfinite(block))[0])
             raise ProblemError(
                 "non-finite-input",
-                f"{shown} has a non-finite value, {block[row, column]}, in row {start + row}, column {column}. Remove "
-                "or repair such rows.",
+                f"{values.shown} has a non-finite value, {block[row, column]}, in row {start + row}, column {column}. "
+                "Remove or repair such rows.",
             )
-        array[start : start + step] = block
-        progress((start + len(block)) * columns * dtype.itemsize, values.nbytes)
+        array[start : start + len(block)] = block
+        start += len(block)
+        progress(start * columns * dtype.itemsize, values.nbytes)
+    if start != rows:
+        raise ProblemError("invalid-request", f"{values.shown} has {start} rows, but says {rows}.", "request")

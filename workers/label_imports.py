@@ -13,10 +13,12 @@ from workers.errors import ProblemError
 from workers.labels import INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from workers.sources.source import Source
 
 CHUNK_BYTES = 1024**2
 STRINGS = "US"
@@ -45,7 +47,7 @@ def check(rows: int, shown: str) -> None:
         )
 
 
-def write(labels: NDArray[Any], directory: Path, shown: str, progress: Callable[[int, int], None]) -> None:
+def write(labels: Source, directory: Path, progress: Callable[[int, int], None]) -> None:
     """Write labels as a zarr array: integers as they are, strings as UTF-8 of the length of the longest.
 
     Raises
@@ -53,17 +55,16 @@ def write(labels: NDArray[Any], directory: Path, shown: str, progress: Callable[
     ProblemError
         invalid-request for strings that are not text.
     """
-    text = labels.dtype.kind in STRINGS
-    step = max(1, CHUNK_BYTES // max(1, labels.dtype.itemsize))
-    starts = range(0, len(labels), step)
-    dtype = labels.dtype.newbyteorder("=")
+    rows, dtype = labels.shape[0], labels.dtype
+    text = dtype.kind in STRINGS
+    step = max(1, CHUNK_BYTES // max(1, dtype.itemsize))
     if text:
-        longest = max(_encoded(labels[start : start + step], start, shown).dtype.itemsize for start in starts)
+        longest = max((block.dtype.itemsize for _, block in _encoded_blocks(labels, step)), default=1)
         dtype = np.dtype(f"S{max(1, longest)}")
     array = zarr.create_array(
         LocalStore(directory),
         shape=labels.shape,
-        chunks=(min(step, len(labels)),),
+        chunks=(min(step, rows),),
         dtype=dtype,
         # Format 3 has no settled type for strings of one length.
         zarr_format=2 if text else 3,
@@ -71,10 +72,25 @@ def write(labels: NDArray[Any], directory: Path, shown: str, progress: Callable[
         # Otherwise chunks of zeros are not stored, and cannot be told from lost ones.
         config={"write_empty_chunks": True},
     )
-    for start in starts:
-        block = labels[start : start + step]
-        array[start : start + step] = _encoded(block, start, shown) if text else np.ascontiguousarray(block, dtype)
-        progress(min(start + step, len(labels)) * labels.dtype.itemsize, labels.nbytes)
+    stop = 0
+    for start, block in _encoded_blocks(labels, step) if text else _numbered(labels.blocks(step)):
+        stop = start + len(block)
+        array[start:stop] = block
+        progress(stop * labels.dtype.itemsize, labels.nbytes)
+    if stop != rows:
+        raise ProblemError("invalid-request", f"{labels.shown} has {stop} labels, but says {rows}.", "request")
+
+
+def _numbered(blocks: Iterator[NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any]]]:
+    start = 0
+    for block in blocks:
+        yield start, block
+        start += len(block)
+
+
+def _encoded_blocks(labels: Source, step: int) -> Iterator[tuple[int, NDArray[np.bytes_]]]:
+    for start, block in _numbered(labels.blocks(step)):
+        yield start, _encoded(block, start, labels.shown)
 
 
 def _encoded(labels: NDArray[Any], first: int, shown: str) -> NDArray[np.bytes_]:

@@ -16,7 +16,7 @@ from service.client import Client
 from service.commands import checking, jobs, options, reporting, watching
 from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, print_json, problems_as_json, tell
 from service.estimate import print_plan
-from service.local import Source, locate, require_local
+from service.local import Source, locate, require_local, split
 from service.private import STARTING, PrivateService, PrivateServiceError
 
 X = Annotated[str, typer.Argument(metavar="X", help="First array.")]
@@ -58,8 +58,9 @@ def compare(
     """Compare two arrays and print a report.
 
     With --url (or ORDSIM_URL), X and Y are root:path, arrays of that service. Without, a private service is
-    started for the call, and X, Y and the labels of --groups may be local .npy files or .zarr directories; --root and
-    --workers are for it.
+    started for the call, and X, Y and the labels of --groups may be local: .zarr directories, or .npy, .npz,
+    .safetensors, Parquet and HDF5 files, as FILE::KEY where a file holds several arrays; --root and --workers are for
+    it.
 
     What is measured by default: exact TSI, over every triplet of rows, and sampled QSI, over as many quadruplets as
     make it wrong by more than 0.001 with a probability of 1% at most.
@@ -82,7 +83,7 @@ def compare(
         with problems_as_json(as_json), options.connect(url) as client:
             _at_service(client, request, plan, plot, as_json)
         return
-    names = {name: text for name, text in (("x", x), ("y", y)) if Path(text).exists()}
+    names = {name: text for name, text in (("x", x), ("y", y)) if split(text)[0].exists()}
 
     def show(client: Client, request: dict[str, Any]) -> None:
         if plan:
@@ -157,7 +158,7 @@ def _on_private_service(
     """Start a service, ask it and show what it found, and only then end the service."""
     made = dict(source.root for source in sources.values() if source.root is not None)
     for source in sources.values():
-        if source.npy is not None and source.root is not None:
+        if source.file is not None and source.root is not None:
             source.root[1].mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True, highlight=False, markup=False)
     console.print(f"starting {STARTING}", soft_wrap=True)
@@ -166,7 +167,7 @@ def _on_private_service(
         with PrivateService(directory / "state", {**known, **made}, workers) as service:
             # While the service starts.
             for name, source in sources.items():
-                if source.npy is not None:
+                if source.file is not None:
                     _import(source, name, made, console)
             with console.status("waiting until it is ready") if console.is_terminal else _nothing():
                 client = service.connect()
@@ -184,12 +185,13 @@ def _import(source: Source, name: str, roots: dict[str, Path], console: Console)
     """Import a file, and refuse a matrix for labels, or labels for a matrix, by the name that the person knows."""
     from service.importing import import_with_progress  # noqa: PLC0415 - brings zarr, for .npy files only
 
-    assert source.npy is not None
-    array = import_with_progress(source.npy, roots, source.reference["root"], source.reference["path"], console)
+    assert source.file is not None
+    place = source.reference["root"], source.reference["path"]
+    array = import_with_progress(source.file, roots, *place, console, key=source.key)
     wanted = (1, "a label for each row") if name == "groups" else (2, "rows by features")
     if len(array.shape) != wanted[0]:
         raise CommandError(
-            f"{source.npy.name}: {name} must be {wanted[0]}-D, {wanted[1]}, but its shape is {array.shape}"
+            f"{source.file.name}: {name} must be {wanted[0]}-D, {wanted[1]}, but its shape is {array.shape}"
         )
 
 

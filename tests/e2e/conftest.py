@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from service_process import DATA, ServiceProcess
 
-from workers.importing import import_npy
+from workers.importing import import_file
 from workers.references import Root
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("lab")
     roots = {"lab": Root("lab", str(directory))}
     for source in sorted(DATA.glob("*/*.npy")):
-        import_npy(source, roots, "lab", source.stem)
+        import_file(source, roots, "lab", source.stem)
     return directory
 
 

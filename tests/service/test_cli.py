@@ -24,7 +24,7 @@ import typer
 import zarr
 
 import service
-from service.answers import Results, ServiceError
+from service.answers import ServiceError
 from service.commands import options
 from service.commands.outcome import CommandError, problem
 from service.commands.watching import require_success
@@ -424,7 +424,7 @@ def test_what_local_arguments_mean(tmp_path: Path) -> None:
     link.symlink_to(directory)
     imports = tmp_path / "imports"
     found = locate(str(file), "x", {}, imports)
-    assert found.npy == file
+    assert found.file == file
     assert found.root == ("local-x", imports / "local-x")
     for given in (directory, link):
         found = locate(str(given), "y", {}, imports)
@@ -433,7 +433,7 @@ def test_what_local_arguments_mean(tmp_path: Path) -> None:
     for wrong, reason in (
         ("lab:a/b", "no such file"),
         (str(tmp_path), "not a zarr array"),
-        (str(directory / "zarr.json"), "not a .npy file"),
+        (str(directory / "zarr.json"), "of no known format"),
     ):
         with pytest.raises(ValueError, match=reason):
             locate(wrong, "x", {}, imports)
@@ -499,8 +499,8 @@ class Answering:
     def wait(self, job: str, **_: Any) -> dict[str, Any]:
         return {"jobID": job, "status": "successful"}
 
-    def results(self, job: str) -> Results:
-        return Results({"jobID": job, "results": []})
+    def document(self, job: str) -> dict[str, Any]:
+        return {"jobID": job, "process": "compare", "results": []}
 
 
 def test_a_private_service_plans_too(

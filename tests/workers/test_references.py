@@ -22,7 +22,7 @@ from workers import metadata, references
 from workers.arrays import open_matrix
 from workers.errors import ProblemError
 from workers.identifiers import read_identifiers
-from workers.importing import import_npy
+from workers.importing import import_file
 from workers.references import Reference, RowRange
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def test_nothing_connects_to_the_addresses_in_references(lab: Lab, listener: soc
             with pytest.raises(ProblemError):
                 references.list_arrays(lab.roots, "lab", path)
             with pytest.raises(ProblemError):
-                import_npy(tmp_path / "source.npy", lab.roots, "lab", path)
+                import_file(tmp_path / "source.npy", lab.roots, "lab", path)
     with pytest.raises(BlockingIOError):
         listener.accept()
 
