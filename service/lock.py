@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+LOCK = "service.lock"
+
+
 class StateDirectoryInUseError(RuntimeError):
     """Another service works on the state directory."""
 
@@ -28,6 +31,19 @@ def make_private(directory: Path) -> None:
         directory.chmod(0o700)
 
 
+def holder(directory: Path) -> str | None:
+    """Name the process of the service that holds a state directory; None if none does. Nothing is changed."""
+    try:
+        with (directory / LOCK).open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return file.read().strip() or "unknown"
+    except OSError:  # there is no lock yet, or none that this user may see
+        return None
+    return None
+
+
 @contextlib.contextmanager
 def own(directory: Path) -> Iterator[None]:
     """Hold the state directory, making it if need be; the lock goes with the process, however it ends.
@@ -38,7 +54,7 @@ def own(directory: Path) -> Iterator[None]:
         Naming the process that holds it.
     """
     make_private(directory)
-    with (directory / "service.lock").open("a+") as file:
+    with (directory / LOCK).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from service.commands import comparing, conforming, grids, importing, jobs, reporting, serving, upkeep
+from service.commands import comparing, conforming, examining, grids, importing, jobs, reporting, serving, upkeep
 
 application = typer.Typer(
     name="ordsim",
     help="How similar are two neural representations? Exact and sampled ordinal similarity (TSI, QSI).",
-    epilog="Exit codes: 0 done; 1 the job failed or was dismissed, or a check of `conform` failed; 2 wrong usage or a "
-    "refused request; 3 the service cannot be reached or is in trouble; 130 interrupted.",
+    epilog="Exit codes: 0 done; 1 the job failed or was dismissed, or a check of `conform` or `doctor` failed; 2 wrong "
+    "usage or a refused request; 3 the service cannot be reached or is in trouble; 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -47,5 +47,6 @@ application.command("list")(jobs.list_jobs)
 application.command("cancel")(jobs.cancel)
 application.command("import")(importing.import_file)
 application.command("conform")(conforming.conform)
+application.command("doctor")(examining.doctor)
 application.command("backup")(upkeep.backup)
 application.command("clean")(upkeep.clean)
