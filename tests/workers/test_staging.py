@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ import numcodecs
 import numpy as np
 import pytest
 import staging_processes
+import zarr
 from google_crc32c import value as crc32c
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -104,6 +106,23 @@ def test_any_chunks_any_rows_any_budget(lab: Lab, data: st.DataObject) -> None:
     assert np.array_equal(staging.load(lab.staging, staged), part)
     assert (staged.rows, staged.columns) == part.shape
     assert staged.fingerprint == fingerprint(part)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_consolidated_metadata_that_is_stale_is_not_believed(lab: Lab, zarr_format: Any) -> None:
+    zarr.open_group(lab.directory / "group", mode="w", zarr_format=zarr_format)
+    lab.write("group/x", np.zeros((3, 2), "i2"), zarr_format=zarr_format)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # zarr says that format 3 does not know it
+        zarr.consolidate_metadata(lab.directory / "group")
+    shutil.rmtree(lab.directory / "group" / "x")
+    lab.write("group/x", BASE, zarr_format=zarr_format, chunks=(3, 3))
+    assert (lab.staged("group/x") == BASE).all()
+
+
+def test_names_of_dimensions_change_nothing(lab: Lab) -> None:
+    edit(lab.write("x", BASE, chunks=(3, 3)), dimension_names=["row", None])
+    assert (lab.staged("x") == BASE).all()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
