@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from service.answers import ServiceError, ServiceUnreachable
-from service.talks import Ask, Await, Tell
+from service.steps import Ask, Await, Tell
 
 if TYPE_CHECKING:
     from service.connection import AsyncConnection, Connection
-    from service.talks import Step, Talk
+    from service.steps import Step, Talk
 
 T = TypeVar("T")
 PROBLEMS = (ServiceError, ServiceUnreachable)

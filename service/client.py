@@ -9,7 +9,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from service import carrying, talks
+from service import carrying, offered, talks
 from service.answers import Results, ServiceError, ServiceUnreachable
 from service.asking import Reference, reference
 from service.connection import AsyncConnection, Connection
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from service.talks import Talk
+    from service.steps import Talk
 
 __all__ = ["FINAL", "AsyncClient", "Client", "Reference", "Results", "ServiceError", "ServiceUnreachable", "reference"]
 
@@ -122,12 +122,12 @@ class Client:
     cancel = _blocking(talks.cancel)
     artifact = _blocking(talks.artifact)
     artifact_file = _blocking(talks.artifact_file)
-    roots = _blocking(talks.roots)
-    arrays = _blocking(talks.arrays)
-    processes = _blocking(talks.processes)
-    process = _blocking(talks.process)
-    ready = _blocking(talks.ready)
-    probe = _blocking(talks.probe)
+    roots = _blocking(offered.roots)
+    arrays = _blocking(offered.arrays)
+    processes = _blocking(offered.processes)
+    process = _blocking(offered.process)
+    ready = _blocking(offered.ready)
+    probe = _blocking(offered.probe)
 
 
 class AsyncClient:
@@ -177,9 +177,9 @@ class AsyncClient:
     cancel = _awaited(talks.cancel)
     artifact = _awaited(talks.artifact)
     artifact_file = _awaited(talks.artifact_file)
-    roots = _awaited(talks.roots)
-    arrays = _awaited(talks.arrays)
-    processes = _awaited(talks.processes)
-    process = _awaited(talks.process)
-    ready = _awaited(talks.ready)
-    probe = _awaited(talks.probe)
+    roots = _awaited(offered.roots)
+    arrays = _awaited(offered.arrays)
+    processes = _awaited(offered.processes)
+    process = _awaited(offered.process)
+    ready = _awaited(offered.ready)
+    probe = _awaited(offered.probe)

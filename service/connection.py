@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from service.answers import ServiceError, ServiceUnreachable
-from service.talks import NOT_MODIFIED
+from service.steps import NOT_MODIFIED
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 ANSWER_LOST = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)

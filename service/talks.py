@@ -1,8 +1,7 @@
 """What clients and a service say to each other, whoever carries it.
 
-A talk is a generator: it yields what is to be done, is sent what came of it, and returns what the caller wanted.
-`service.carrying` does these things, by blocking or on an event loop; the clients hand out the talks as methods, so
-what stands here is also their documentation.
+`service.carrying` does what talks ask for, by blocking or on an event loop; the clients hand out the talks as methods,
+so what stands here is also their documentation.
 """
 
 from __future__ import annotations
@@ -11,72 +10,37 @@ import io
 import math
 import time
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from service import asking
-from service.answers import Results, ServiceError, ServiceUnreachable
+from service.answers import Results, ServiceUnreachable
+from service.steps import (
+    DEFAULT_PAUSE,
+    NOT_MODIFIED,
+    Ask,
+    Attend,
+    Await,
+    ask_object,
+    parsed,
+    suggested_pause,
+    tell,
+)
 
 if TYPE_CHECKING:
-    import httpx2
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from service.asking import Reference
     from service.grid_answers import LayersResults, MatrixResults
+    from service.steps import Progress, Talk
 
-LONGEST_PAUSE = 5.0
-SHORTEST_PAUSE = 0.05
-DEFAULT_PAUSE = 0.5
-NOT_MODIFIED = 304
 FINAL = frozenset({"successful", "failed", "dismissed"})
 PAGE = 200
 
-Progress = Callable[[dict[str, Any]], object]
-"""Called with the status of a job; what it returns is awaited by an `AsyncClient` if it can be."""
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Make a request; what comes of it is the response."""
-
-    method: str
-    target: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Tell:
-    """Tell a caller about a status."""
-
-    progress: Progress
-    status: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Attend:
-    """Listen to the events of a job from now on, if there are any; to none with None."""
-
-    address: str | None
-
-
-@dataclass(frozen=True)
-class Await:
-    """Wait for such an event, or so many seconds."""
-
-    seconds: float
-
-
-Step = Ask | Tell | Attend | Await
-T = TypeVar("T")
-Talk = Generator[Step, Any, T]
-
 LISTENING_SECONDS = 45.0
 """Who listens may wait for so long: with less time left, it is polled."""
-
-
-# Jobs
 
 
 def compare(
@@ -175,7 +139,7 @@ def submit(
 def submit_request(body: Mapping[str, Any], *, idempotency_key: str | None = None) -> Talk[dict[str, Any]]:
     """Submit a whole request of any process, as the contract has it; otherwise as `submit`."""
     headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-    return (yield from _object("POST", "/v1/jobs", json=dict(body), headers=headers))
+    return (yield from ask_object("POST", "/v1/jobs", json=dict(body), headers=headers))
 
 
 def plan(x: Reference, y: Reference, measures: Sequence[Mapping[str, Any]], **options: Any) -> Talk[dict[str, Any]]:
@@ -185,12 +149,12 @@ def plan(x: Reference, y: Reference, measures: Sequence[Mapping[str, Any]], **op
 
 def plan_request(body: Mapping[str, Any]) -> Talk[dict[str, Any]]:
     """Return what a whole request of any process would cost, as the contract has it; otherwise as `plan`."""
-    return (yield from _object("POST", "/v1/plans", json=dict(body)))
+    return (yield from ask_object("POST", "/v1/plans", json=dict(body)))
 
 
 def status(job: str) -> Talk[dict[str, Any]]:
     """Return the status of a job."""
-    return (yield from _object("GET", _address(job)))
+    return (yield from ask_object("GET", _address(job)))
 
 
 def wait(
@@ -232,8 +196,8 @@ def wait(
             answered, pause = time.monotonic(), suggested_pause(response)
             if response.status_code != NOT_MODIFIED:
                 known = {"If-None-Match": response.headers["ETag"]} if "ETag" in response.headers else {}
-                found = _parsed(response)
-                yield from _tell(progress, found)
+                found = parsed(response)
+                yield from tell(progress, found)
                 if found["status"] in FINAL:
                     return found
         left = end - time.monotonic()
@@ -244,7 +208,7 @@ def wait(
 
 def document(job: str) -> Talk[dict[str, Any]]:
     """Return the results of a successful job of any process as JSON; errors as `results`."""
-    return (yield from _object("GET", f"{_address(job)}/results"))
+    return (yield from ask_object("GET", f"{_address(job)}/results"))
 
 
 def results(job: str) -> Talk[Results]:
@@ -274,7 +238,7 @@ def jobs_document(limit: int = 50, **filters: str) -> Talk[dict[str, Any]]:
     links: list[dict[str, Any]] = []
     parameters: dict[str, Any] = dict(filters)
     while len(found) < limit:
-        page = yield from _object("GET", "/v1/jobs", params={**parameters, "limit": min(limit - len(found), PAGE)})
+        page = yield from ask_object("GET", "/v1/jobs", params={**parameters, "limit": min(limit - len(found), PAGE)})
         found += page["jobs"]
         after = [link for link in page["links"] if link["rel"] == "next"]
         links = [link for link in links or page["links"] if link["rel"] != "next"] + after
@@ -292,7 +256,7 @@ def cancel(job: str) -> Talk[dict[str, Any]]:
     ServiceError
         ``job-final`` when it was already successful or failed.
     """
-    return (yield from _object("DELETE", _address(job)))
+    return (yield from ask_object("DELETE", _address(job)))
 
 
 def artifact(job: str, name: str) -> Talk[NDArray[Any]]:
@@ -311,97 +275,12 @@ def artifact_file(job: str, name: str) -> Talk[bytes]:
     return content
 
 
-# What the service offers
-
-
-def roots() -> Talk[list[dict[str, Any]]]:
-    """Return the service's data roots."""
-    return (yield from _list("/v1/roots", "roots"))
-
-
-def arrays(root: str, prefix: str | None = None) -> Talk[list[dict[str, Any]]]:
-    """Return the arrays below a root, or below a prefix of its paths."""
-    parameters = {} if prefix is None else {"prefix": prefix}
-    return (yield from _list(f"/v1/roots/{quote(root, safe='')}/arrays", "arrays", params=parameters))
-
-
-def processes() -> Talk[list[dict[str, Any]]]:
-    """Return the catalogue of processes."""
-    return (yield from _list("/v1/processes", "processes"))
-
-
-def process(name: str) -> Talk[dict[str, Any]]:
-    """Return one process: its measures, their options, limits and the schema of its inputs."""
-    return (yield from _object("GET", f"/v1/processes/{quote(name, safe='')}"))
-
-
-def ready() -> Talk[bool]:
-    """Whether the service answers and says that it is ready to compute."""
-    try:
-        yield Ask("GET", "/readyz")
-    except (ServiceError, ServiceUnreachable):
-        return False
-    return True
-
-
-def probe(target: str) -> Talk[httpx2.Response]:
-    """Return the answer to a plain question, e.g. ``"/livez"``, whatever it holds."""
-    response: httpx2.Response = yield Ask("GET", target)
-    return response
-
-
-# Parts of talks
-
-
 def _run(body: Mapping[str, Any], progress: Progress | None) -> Talk[dict[str, Any]]:
     """Submit a request, wait for the job, and return its results."""
     submitted = yield from submit_request(body)
-    yield from _tell(progress, submitted)
+    yield from tell(progress, submitted)
     yield from wait(submitted["jobID"], progress=progress)
     return (yield from document(submitted["jobID"]))
-
-
-def suggested_pause(response: httpx2.Response) -> float:
-    """Seconds until the next question: what the service asks for, fractions too, within reason."""
-    try:
-        seconds = float(response.headers.get("Retry-After", DEFAULT_PAUSE))
-    except ValueError:  # a date, which ordsim does not send
-        return DEFAULT_PAUSE
-    return min(max(seconds, SHORTEST_PAUSE), LONGEST_PAUSE) if math.isfinite(seconds) else DEFAULT_PAUSE
-
-
-def _tell(progress: Progress | None, status: dict[str, Any]) -> Talk[None]:
-    if progress is not None:
-        yield Tell(progress, status)
-
-
-def _object(method: str, target: str, **arguments: Any) -> Talk[dict[str, Any]]:
-    """Ask for a JSON object."""
-    return _parsed((yield Ask(method, target, arguments)))
-
-
-def _list(target: str, member: str, **arguments: Any) -> Talk[list[dict[str, Any]]]:
-    """Ask for a JSON object and return its member `member`, a list."""
-    response = yield Ask("GET", target, arguments)
-    members = _parsed(response).get(member)
-    if not isinstance(members, list):
-        raise _stranger(response, f"no {member!r}")
-    return members
-
-
-def _parsed(response: httpx2.Response) -> dict[str, Any]:
-    try:
-        parsed = response.json()
-    except ValueError:
-        parsed = None
-    if not isinstance(parsed, dict):
-        raise _stranger(response, "no JSON object")
-    return parsed
-
-
-def _stranger(response: httpx2.Response, why: str) -> ServiceUnreachable:
-    url = response.request.url
-    return ServiceUnreachable(str(url.copy_with(raw_path=b"/")).rstrip("/"), f"what answers there is not ordsim: {why}")
 
 
 def _address(job: str) -> str:
