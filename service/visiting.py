@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from service.client import Client
 
 SMALLEST: dict[str, Any] = {"measure": "tsi", "method": "sampled", "samples": 1}
+ROWS = {"start": 0, "stop": 3}
+MOST_TRIED = 10
 MATRIX = 2
 """Dimensions of an array that can be compared."""
 
@@ -60,7 +62,7 @@ def _ready(client: Client) -> Iterator[Check]:
 
 def _data(client: Client) -> Iterator[Check]:
     """Whether roots can be read, and what workers have, by a plan for one of their arrays."""
-    planned = False
+    matrices: list[dict[str, Any]] = []
     try:
         roots = [str(one["name"]) for one in client.roots()]
         if not roots:
@@ -68,25 +70,29 @@ def _data(client: Client) -> Iterator[Check]:
         for root in roots:
             arrays = client.arrays(root)
             yield Check(f"root {root}", "ok", f"{numerals.grouped(len(arrays))} arrays")
-            matrices = [one["path"] for one in arrays if len(one["shape"]) == MATRIX]
-            if matrices and not planned:
-                planned = True
-                yield from _workers(client, {"root": root, "path": matrices[0], "rows": {"start": 0, "stop": 3}})
+            found = [one for one in arrays if len(one["shape"]) == MATRIX and one["shape"][0] >= ROWS["stop"]]
+            matrices += [{"root": root, "path": one["path"], "rows": ROWS} for one in found]
+        yield from _workers(client, matrices[:MOST_TRIED])
     except ServiceError as error:
         advice = "Set ORDSIM_API_KEY to a key of this service." if error.status in (401, 403) else "See its log."
         yield Check("roots", "failure", error.detail or error.title, advice)
 
 
-def _workers(client: Client, array: dict[str, Any]) -> Iterator[Check]:
-    try:
-        plan = client.plan(array, array, [SMALLEST])
-    except ServiceError:  # this array cannot be compared, which says nothing of the workers
+def _workers(client: Client, arrays: list[dict[str, Any]]) -> Iterator[Check]:
+    """What workers have, by a plan for the first of these arrays that can be compared."""
+    for array in arrays:
+        try:
+            plan = client.plan(array, array, [SMALLEST])
+        except ServiceError:  # this array cannot be compared, which says nothing of the workers
+            continue
+        yield _resources(int(plan.get("workers") or 0), int(plan["workerMemoryBytes"]))
         return
-    number, each = int(plan.get("workers") or 0), int(plan["workerMemoryBytes"])
+
+
+def _resources(number: int, each: int) -> Check:
     found = f"{number} tasks at once, {numerals.size(each)} each"
     if number == 0:
-        yield Check("workers", "failure", "none is connected", "Look at the service's log.")
-    elif each < LITTLE_MEMORY:
-        yield Check("workers", "warning", found, "Larger jobs are refused: fewer --workers have more each.")
-    else:
-        yield Check("workers", "ok", found)
+        return Check("workers", "failure", "none is connected", "Look at the service's log.")
+    if each < LITTLE_MEMORY:
+        return Check("workers", "warning", found, "Larger jobs are refused: fewer --workers have more each.")
+    return Check("workers", "ok", found)
