@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from service import cleaning, errors, examples, lock, openapi
+from service.authentication import Authentication
+from service.clock import utc_now
 from service.middleware import BodyLimit, LoopbackHost, RequestContext
 from service.pipeline import JobContext
-from service.routes import data, health, jobs, pages, plans, processes
+from service.routes import data, health, jobs, pages, plans, processes, results
 from service.runner import Runner
 from service.services import Services
-from service.store import JobStore, utc_now
+from service.store import JobStore
 from workers.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -48,13 +50,13 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
         # A path with a slash too many is another path, not a reason to be sent around.
         redirect_slashes=False,
     )
-    for router in (jobs.router, plans.router, data.router, processes.router, health.router):
+    for router in (jobs.router, results.router, plans.router, data.router, processes.router, health.router):
         app.include_router(router)
     pages.install(app)
     errors.install(app)
-    openapi.install(app, examples.add)
+    openapi.install(app, examples.add, settings.keys_required)
     app.add_middleware(BodyLimit)
-    app.add_middleware(LoopbackHost)
+    app.add_middleware(Authentication if settings.keys_required else LoopbackHost)
     app.add_middleware(RequestContext)  # added last, so outermost
     return app
 

@@ -40,7 +40,7 @@ class Client:
     url : str
         Address of the service, e.g. ``"http://127.0.0.1:8000"``.
     key : str or None
-        API key, sent as a bearer token.
+        API key, sent as a bearer token. Not kept in any message.
     timeout : float
         Seconds that one request may take.
     transport : httpx2.BaseTransport or None
@@ -52,6 +52,8 @@ class Client:
         From any method: the service answered with a problem.
     ServiceUnreachable
         From any method: nothing answered, or something that is not ordsim.
+    ValueError
+        If the key cannot be one, or the URL has a user's name or password in it.
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,6 +11,10 @@ import httpx2
 
 from service.answers import ServiceError, ServiceUnreachable
 
+KEY_VARIABLE = "ORDSIM_API_KEY"
+"""Where commands find their key: their arguments are there for every user of the machine to read."""
+
+KEY = re.compile(r"[\x21-\x7e]+")
 LONGEST_PAUSE = 5.0
 SHORTEST_PAUSE = 0.05
 DEFAULT_PAUSE = 0.5
@@ -22,11 +27,12 @@ class Connection:
     """HTTP to one address; every request may safely be made twice, submissions because they carry a key."""
 
     def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.BaseTransport | None) -> None:
-        self.url = url.rstrip("/")
+        self.url = require_plain(url).rstrip("/")
+        headers = authorization(key)
         try:
             self._http = httpx2.Client(
                 base_url=self.url,
-                headers={"Authorization": f"Bearer {key}"} if key else {},
+                headers=headers,
                 timeout=timeout,
                 transport=transport,
                 # A proxy cannot reach the loopback addresses of this machine.
@@ -72,6 +78,29 @@ class Connection:
         if not isinstance(parsed, dict):
             raise ServiceUnreachable(self.url, "what answers there is not ordsim: no JSON object")
         return parsed
+
+
+def require_plain(url: str) -> str:
+    """Return an address; ValueError if it has a user's name or password, which errors and lists would show."""
+    if "@" in url.partition("//")[2].partition("/")[0]:
+        raise ValueError(f"the address of a service has no names or passwords in it: set {KEY_VARIABLE} instead")
+    return url
+
+
+def authorization(key: str | None) -> dict[str, str]:
+    """Return the header that carries an API key, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If it is not one word of ASCII; the HTTP library would say so too, and show the key.
+    """
+    key = (key or "").strip()
+    if not key:
+        return {}
+    if not KEY.fullmatch(key):
+        raise ValueError("the API key is not one word of letters, digits and marks; copy it again")
+    return {"Authorization": f"Bearer {key}"}
 
 
 def suggested_pause(response: httpx2.Response) -> float:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+FILE = "jobs.sqlite3"
+"""Name of the job store in a state directory."""
+
 BUSY_SECONDS = 30.0
 MIGRATION = re.compile(r"(\d{3})_[a-z_]+\.sql")
 
@@ -148,6 +151,15 @@ class Database:
                 finally:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
+
+
+def outdated(path: Path) -> bool:
+    """Whether a file is there that opening it as a `Database` would migrate."""
+    if not path.exists():
+        return False
+    with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(0 < version < len(migrations()))
 
 
 def migrations() -> list[str]:

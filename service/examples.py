@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from typing import Any
 
-from service import errors, openapi
+from service import errors, kinds, openapi
 
 ANSWERS: dict[str, dict[str, Any]] = json.loads(resources.files("service").joinpath("examples.json").read_text("utf-8"))
 """Answers that a service gave, by their schema."""
@@ -47,4 +47,4 @@ def _slug(address: str, operation: str, status: int) -> str:
     if status == 503 and operation != "is_ready":
         return "storage-unavailable"
     likeliest = {409: "result-not-ready", 410: "gone", 500: "internal", 507: "out-of-space"}
-    return {**errors.BY_STATUS, **likeliest}[status]
+    return {**kinds.BY_STATUS, **likeliest}[status]

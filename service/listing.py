@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
 
+DATE = len("2026-01-31")
 STYLES = {"successful": "green", "failed": "red", "dismissed": "dim", "running": "cyan"}
 
 
@@ -34,6 +35,32 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], stream: IO[str] | None = None)
     for job in jobs:
         table.add_row(*_cells(job))
     console.print(table)
+
+
+def print_keys(keys: Sequence[Mapping[str, Any]], stream: IO[str] | None = None) -> None:
+    """Print a line a key, as `ordsim keys list --json` has them."""
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    if not keys:
+        console.print("There are no keys.")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("key", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    table.add_column("made", no_wrap=True)
+    table.add_column("expires", no_wrap=True)
+    table.add_column("scopes, quotas")
+    table.add_column("label", overflow="fold")
+    for key in keys:
+        made, expires = key["created"][:DATE], (key["expires"] or "never")[:DATE]
+        allowed = "\n".join([", ".join(key["scopes"]), *_quotas(key["limits"])])
+        style = "default" if key["state"] == "active" else "dim"
+        table.add_row(*map(Text, (key["id"], key["state"], made, expires, allowed, key["label"])), style=style)
+    console.print(table)
+
+
+def _quotas(limits: Mapping[str, Any]) -> list[str]:
+    words = {"queued": "queued", "running": "running", "comparisonsPerDay": "comparisons a day"}
+    return [f"{limits[name]} {word}" for name, word in words.items() if limits[name] is not None]
 
 
 def _cells(job: Mapping[str, Any]) -> list[Text]:

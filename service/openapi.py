@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import compile_path
 
-from service import documents
+from service import access, documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fastapi import FastAPI
 
+    from service.keys import Scope
+
 VERSION = version("ordsim")
 PROBLEM = "application/problem+json"
 
 DESCRIPTIONS = {
     400: "The body is not JSON",
+    401: "An API key is needed",
+    403: "The API key does not have the scope",
     404: "There is no such thing",
     409: "Not in this state of the job",
     410: "Gone",
     413: "The body is too large",
     422: "The request is not valid, or its data is not",
+    429: "A quota is exceeded",
     500: "The service failed",
     503: "Not available now",
     507: "No space left",
@@ -31,6 +36,14 @@ DESCRIPTIONS = {
 
 
 SYSTEM = (500, 503, 507)
+REFUSALS = (401, 403)
+
+SCHEME = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "ordsim_<id>_<secret>",
+    "description": "An API key. Services that listen on a loopback address need not ask for one.",
+}
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -41,16 +54,18 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def install(app: FastAPI, add_examples: Callable[[dict[str, Any]], None]) -> None:
-    """Give the application a document in which problems have their own media type, and answers their examples."""
+def install(app: FastAPI, add_examples: Callable[[dict[str, Any]], None], keys_required: bool) -> None:
+    """Give the application a document with media types of problems, examples of answers, and scopes of operations."""
     generate = app.openapi
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
             found = generate()
-            for path in found["paths"].values():
-                for operation in path.values():
+            for path, operations in found["paths"].items():
+                for method, operation in operations.items():
+                    _secure(operation, access.needed(method.upper(), path), keys_required)
                     _mend(operation)
+            found["components"]["securitySchemes"] = {"apiKey": SCHEME}
             # The framework's own form of a validation error, which is never sent.
             for name in ("HTTPValidationError", "ValidationError"):
                 found["components"]["schemas"].pop(name, None)
@@ -59,6 +74,18 @@ def install(app: FastAPI, add_examples: Callable[[dict[str, Any]], None]) -> Non
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]
+
+
+def _secure(operation: dict[str, Any], scope: Scope | None, keys_required: bool) -> None:
+    """Say which scope an operation needs. Where keys are not required, one that is sent changes nothing."""
+    if scope is None:
+        operation["security"] = []
+        return
+    operation["security"] = [{"apiKey": [scope.value]}, *([] if keys_required else [{}])]
+    problem = {"schema": {"$ref": f"#/components/schemas/{documents.Problem.__name__}"}}
+    for status in REFUSALS:
+        response = {"description": DESCRIPTIONS[status], "content": {PROBLEM: problem}}
+        operation["responses"].setdefault(str(status), response)
 
 
 def _mend(operation: dict[str, Any]) -> None:

@@ -93,6 +93,11 @@ def worker_bytes(shape: PairShape, measure: Measure, options: MeasureOptions, pl
     return costs.PROCESS_BYTES + costs.pair_bytes(shape) + max(shard, costs.preparing_bytes(shape))
 
 
+def comparisons(request: Request, shape: PairShape) -> int:
+    """How many comparisons a job makes at most."""
+    return sum(measure.comparisons(shape, options) for measure, options in request.works())
+
+
 def plan(
     request: Request, shape: PairShape, arrays: Mapping[str, Mapping[str, Any]], place: Workplace
 ) -> dict[str, Any]:

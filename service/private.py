@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from service.client import Client
+from service.connection import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +51,7 @@ class PrivateService:
         # -P: a package called `service` in the caller's directory must not take this one's place.
         self._command = [sys.executable, "-P", "-m", "service.cli", "serve"]
         self._command += ["--host", "127.0.0.1", "--port", "0", "--state-dir", str(state), "--ends-with-stdin"]
+        self._command += ["--keys", "off"]
         for name, directory in roots.items():
             self._command += ["--root", f"{name}={directory}"]
         if workers is not None:
@@ -68,7 +70,13 @@ class PrivateService:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                # An API key is for a service elsewhere, and none of the private one's business.
+                env={name: value for name, value in os.environ.items() if name != KEY_VARIABLE},
             )
 
     def connect(self, seconds: float = START_SECONDS) -> Client:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from service.clock import written
 from service.states import JobStatus
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Collection, Sequence
+    from datetime import datetime
 
     from service.database import Database
 
@@ -22,11 +24,6 @@ BATCH = 50
 """Jobs that are let go of in one transaction: submissions wait for it."""
 
 DUE = "finished IS NOT NULL AND finished < ? AND expired IS NULL"
-
-
-def as_text(moment: datetime) -> str:
-    """A moment as the store writes it; such texts compare as the moments do."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +63,10 @@ class Retention:
             ).fetchall()
             jobs = [str(row["job"]) for row in rows]
             for job in jobs:
-                _let_go(connection, job, as_text(self._clock()))
+                _let_go(connection, job, written(self._clock()))
             connection.execute(
                 "DELETE FROM idempotency WHERE created < ? AND job IN (SELECT job FROM jobs WHERE expired IS NOT NULL)",
-                (as_text(self._clock() - KEY_LIFE),),
+                (written(self._clock() - KEY_LIFE),),
             )
         return jobs
 
@@ -104,7 +101,7 @@ class Retention:
         return frozenset(row["file"] for row in rows if row["file"])
 
     def _before(self, days: float) -> str:
-        return as_text(self._clock() - timedelta(days=days))
+        return written(self._clock() - timedelta(days=days))
 
 
 def _let_go(connection: sqlite3.Connection, job: str, now: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
 import signal
 import socket
 import sqlite3
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from service.services import Services
     from service.settings import Settings
 
 GRACE_SECONDS = 2
@@ -53,7 +55,13 @@ class Server(uvicorn.Server):
         finally:
             logger.setLevel(logging.NOTSET)
         if self.started and sockets and not self.should_exit:
-            print(_welcome(self._settings, sockets[0]), flush=True)
+            active = self._services().store.keys.active()
+            print(_welcome(self._settings, sockets[0], active), flush=True)
+
+    def _services(self) -> Services:
+        application: Any = self.config.app
+        services: Services = application.state.services
+        return services
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -140,7 +148,7 @@ def _listen(settings: Settings) -> socket.socket:
         ) from None
 
 
-def _welcome(settings: Settings, listener: socket.socket) -> str:
+def _welcome(settings: Settings, listener: socket.socket, keys: int) -> str:
     host, port = listener.getsockname()[:2]
     roots = [f"{name} = {directory}" for name, directory in settings.roots.items()]
     if not roots:
@@ -151,9 +159,20 @@ def _welcome(settings: Settings, listener: socket.socket) -> str:
             *(f"  {'roots' if first else '     '}    {line}" for first, line in _marked(roots)),
             f"  state    {settings.state_dir.resolve()}",
             f"  workers  {settings.workers}",
+            f"  keys     {_keys(settings, keys)}",
             "Ctrl-C ends it; unfinished jobs go on when it is started again.",
         ]
     )
+
+
+def _keys(settings: Settings, active: int) -> str:
+    """Say whether keys are asked for, and how to come by one if there are none."""
+    if not settings.keys_required:
+        return "not asked for: only this machine reaches the service"
+    if active:
+        return f"asked for; {active} active"
+    directory = shlex.quote(str(settings.state_dir))
+    return f"asked for, and there are none: make one with ordsim keys create --state-dir {directory}"
 
 
 def _marked(lines: list[str]) -> Iterator[tuple[bool, str]]:

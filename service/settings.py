@@ -6,10 +6,13 @@ import ipaddress
 import os
 import re
 from pathlib import Path
+from typing import Literal
 
-from pydantic import ByteSize, Field, field_validator
+from pydantic import ByteSize, Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from service import database
+from service.quotas import LONGEST_QUEUE
 from workers.environment import PREFIX
 from workers.references import Root, Roots
 
@@ -25,7 +28,9 @@ class Settings(BaseSettings):
     Attributes
     ----------
     host, port : str, int
-        Where to listen. There are no API keys, so only loopback addresses are taken.
+        Where to listen.
+    keys : {"auto", "on", "off"}
+        Whether to ask for API keys; auto: unless only this machine can reach the address.
     state_dir : Path
         Job store, staged copies, artifacts, scratch space; owned by one service at a time.
     roots : dict of str to str
@@ -41,12 +46,15 @@ class Settings(BaseSettings):
         Jobs that run at once; others wait in the queue.
     retain_days : float or None
         Days that results and artifacts of a job are kept after its end; for ever if None.
+    max_queued : int
+        Jobs that may wait; further submissions are refused.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
+    keys: Literal["auto", "on", "off"] = "auto"
     state_dir: Path = Path(".ordsim")
     roots: dict[str, str] = Field(default_factory=dict)
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024)
@@ -54,17 +62,25 @@ class Settings(BaseSettings):
     shard_seconds: float = Field(default=0.5, gt=0, le=3600, allow_inf_nan=False)
     max_running: int = Field(default=4, ge=1, le=64)
     retain_days: float | None = Field(default=None, ge=0, le=36500, allow_inf_nan=False)
+    max_queued: int = Field(default=LONGEST_QUEUE, ge=1)
 
     @field_validator("host")
     @classmethod
-    def _loopback(cls, host: str) -> str:
-        if not is_loopback(host):
-            raise ValueError(
-                f"host {host!r} is not a loopback address. There are no API keys yet, so anyone who "
-                "reaches the service could use it: listen on 127.0.0.1, ::1 or localhost (from elsewhere, use an "
-                "SSH tunnel)."
-            )
+    def _address(cls, host: str) -> str:
+        if not host:
+            raise ValueError("it is empty: 127.0.0.1 is this machine alone, 0.0.0.0 all its addresses")
         return host
+
+    @field_validator("keys")
+    @classmethod
+    def _keys_or_loopback(cls, keys: str, info: ValidationInfo) -> str:
+        host = info.data.get("host", "")  # not there if it was refused itself
+        if keys == "off" and host and not is_loopback(host):
+            raise ValueError(
+                f"without API keys, whoever reaches host {host!r} could use the service: leave them on, or "
+                "listen on 127.0.0.1, ::1 or localhost"
+            )
+        return keys
 
     @field_validator("worker_memory")
     @classmethod
@@ -94,9 +110,14 @@ class Settings(BaseSettings):
         return {name: Root(name, directory) for name, directory in self.roots.items()}
 
     @property
+    def keys_required(self) -> bool:
+        """Whether requests need an API key."""
+        return self.keys == "on" or (self.keys == "auto" and not is_loopback(self.host))
+
+    @property
     def database(self) -> Path:
         """File of the job store."""
-        return self.state_dir / "jobs.sqlite3"
+        return self.state_dir / database.FILE
 
     @property
     def staging_directory(self) -> Path:

@@ -72,6 +72,21 @@ class IllegalTransitionError(StoreError):
         return f"job {self.job} is {self.current} and cannot become {self.wanted}"
 
 
+class QuotaExceededError(StoreError):
+    """An owner may not have so many jobs in the queue, or so many comparisons a day; says so in words for the client.
+
+    Attributes
+    ----------
+    retry_seconds : int
+        When it is worth another try.
+    """
+
+    def __init__(self, detail: str, retry_seconds: int) -> None:
+        super().__init__(detail, retry_seconds)
+        self.detail = detail
+        self.retry_seconds = retry_seconds
+
+
 class KeyReuseError(StoreError):
     """The idempotency key was used before, with another request."""
 

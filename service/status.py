@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from service.records import Job
 
 JSON = "application/json"
+RETRY_SECONDS = "1"
+"""When to ask again for what is not final."""
 
 
 def status_document(job: Job, workers: int) -> dict[str, Any]:

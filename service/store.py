@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from service import submissions, transactions
+from service import quotas, submissions, transactions
+from service.clock import utc_now, written
 from service.database import Database
+from service.keyring import Keyring
+from service.keys import UNLIMITED, Limits
 from service.ledger import Ledger
 from service.records import COLUMNS, Job, read_jobs
-from service.retention import Retention, as_text
+from service.retention import Retention
 from service.states import IllegalTransitionError, JobStatus, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from service.submissions import NewJob
@@ -46,9 +49,14 @@ class Event:
     data: dict[str, Any]
 
 
-def utc_now() -> datetime:
-    """The clock of a service that is not being tested."""
-    return datetime.now(UTC)
+CLAIMABLE = """
+    SELECT job, started FROM jobs LEFT JOIN keys ON keys.id = jobs.owner
+    WHERE status = 'accepted' AND (running_limit IS NULL OR running_limit > (
+        SELECT COUNT(*) FROM jobs AS others WHERE others.status = 'running' AND others.owner = jobs.owner
+    ))
+    ORDER BY number LIMIT 1
+"""
+"""The oldest accepted job whose owner may have one more that runs."""
 
 
 class JobStore:
@@ -60,13 +68,14 @@ class JobStore:
 
         self.ledger = Ledger(self._database, self._now)
         self.retention = Retention(self._database, clock)
+        self.keys = Keyring(self._database, self._now)
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
 
     def _now(self) -> str:
-        return as_text(self._clock())
+        return written(self._clock())
 
     def check(self) -> None:
         """See that the file can be written; sqlite3.Error if not."""
@@ -75,18 +84,30 @@ class JobStore:
 
     # Submitting and reading
 
-    def submit(self, new: NewJob) -> tuple[Job, bool]:
+    def submit(self, new: NewJob, limits: Limits = UNLIMITED, queue: int = quotas.LONGEST_QUEUE) -> tuple[Job, bool]:
         """Accept a job, or return the one that this idempotency key made; the flag says which: True if new.
+
+        Parameters
+        ----------
+        new : NewJob
+        limits : Limits
+            Quotas of the job's owner.
+        queue : int
+            Jobs of all owners that may wait.
 
         Raises
         ------
         KeyReuseError
             If the key came with another request before.
+        QuotaExceededError
+            If the job is one too many.
         """
         with self._database.write() as connection:
             if (earlier := submissions.known(connection, new)) is not None:
                 return transactions.fetch(connection, earlier), False
-            submissions.insert(connection, new, self._now())
+            now = self._now()
+            quotas.require(connection, new, limits, queue, now)
+            submissions.insert(connection, new, now)
             return transactions.fetch(connection, new.id), True
 
     def find_known(self, new: NewJob) -> Job | None:
@@ -179,12 +200,9 @@ class JobStore:
                 transactions.move(connection, row["job"], JobStatus.ACCEPTED, columns, self._now())
 
     def claim(self) -> Job | None:
-        """Start the oldest accepted job."""
+        """Start the oldest accepted job whose owner may have one more that runs."""
         with self._database.write() as connection:
-            row = connection.execute(
-                "SELECT job, started FROM jobs WHERE status = ? ORDER BY number LIMIT 1",
-                (JobStatus.ACCEPTED,),
-            ).fetchone()
+            row = connection.execute(CLAIMABLE).fetchone()
             if row is None:
                 return None
             columns = {"phase": Phase.STAGE, "started": row["started"] or self._now()}

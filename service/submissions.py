@@ -19,7 +19,7 @@ class NewJob:
     """What is written down when a job is submitted.
 
     `owner` is the id of the API key that submits, or empty where there are none. `key` and `body` are the owner's
-    idempotency key and the hash of the request that came with it.
+    idempotency key and the hash of the request that came with it. `comparisons` is how many the job may make at most.
     """
 
     id: str
@@ -30,12 +30,13 @@ class NewJob:
     tags: Mapping[str, str] = field(default_factory=dict)
     request_id: str = ""
     owner: str = ""
+    comparisons: int = 0
     key: str | None = None
     body: str | None = None
 
-    def with_arrays(self, arrays: Mapping[str, Any]) -> NewJob:
+    def checked(self, arrays: Mapping[str, Any], comparisons: int) -> NewJob:
         """The same, with what was found out about its arrays."""
-        return replace(self, arrays=arrays)
+        return replace(self, arrays=arrays, comparisons=comparisons)
 
 
 def known(connection: sqlite3.Connection, new: NewJob) -> str | None:
@@ -61,11 +62,13 @@ def known(connection: sqlite3.Connection, new: NewJob) -> str | None:
 def insert(connection: sqlite3.Connection, new: NewJob, now: str) -> None:
     """Write an accepted job, its idempotency key if it has one, and its first event."""
     connection.execute(
-        "INSERT INTO jobs (job, process, status, label, tags, request, arrays, request_id, owner, created, updated)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO jobs"
+        " (job, process, status, label, tags, request, arrays, request_id, owner, comparisons, created, updated)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(new.id, new.process, JobStatus.ACCEPTED, new.label, json.dumps(dict(new.tags))),
-            *(json.dumps(new.request), json.dumps(new.arrays), new.request_id, new.owner, now, now),
+            *(json.dumps(new.request), json.dumps(new.arrays), new.request_id),
+            *(new.owner, str(new.comparisons), now, now),
         ),
     )
     if new.key is not None:

@@ -47,7 +47,7 @@ def move(connection: sqlite3.Connection, job: str, to: JobStatus, columns: Mappi
     """Change a job's status, if the table of transitions allows it from where the job is now."""
     columns = {**columns, "status": to, "updated": now}
     if to.final:
-        columns |= {"finished": now}
+        columns |= {"finished": now, "comparisons": str(fetch(connection, job).progress.comparisons_done)}
     if to is not JobStatus.RUNNING:
         columns |= {"phase": None}
     assignments = ", ".join(f"{column} = ?" for column in columns)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from service.commands import comparing, conforming, importing, jobs, serving, upkeep
+from service.commands import comparing, conforming, importing, jobs, keys, serving, upkeep
 
 application = typer.Typer(
     name="ordsim",
@@ -46,3 +46,4 @@ application.command("import")(importing.import_file)
 application.command("conform")(conforming.conform)
 application.command("backup")(upkeep.backup)
 application.command("clean")(upkeep.clean)
+application.add_typer(keys.application)

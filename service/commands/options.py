@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from service.client import DEFAULT_URL, Client, reference
+from service.commands.outcome import CommandError
+from service.connection import KEY_VARIABLE
 
 DEFAULT_MEASURES = ("tsi:exact", "qsi:sampled,epsilon=0.001,delta=0.01")
-KEY_VARIABLE = "ORDSIM_API_KEY"
 URL_VARIABLE = "ORDSIM_URL"
 ROOTS_VARIABLE = "ORDSIM_ROOTS"
 
@@ -140,7 +141,10 @@ Workers = Annotated[
 
 def connect(url: str = DEFAULT_URL) -> Client:
     """Make a client with the API key of the environment."""
-    return Client(url, key=os.environ.get(KEY_VARIABLE) or None)
+    try:
+        return Client(url, key=os.environ.get(KEY_VARIABLE))
+    except ValueError as error:
+        raise CommandError(str(error)) from None
 
 
 def at(url: str) -> str:

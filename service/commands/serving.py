@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 def serve(
     host: Annotated[
         str | None,
-        typer.Option(
-            "--host", metavar="HOST", envvar="ORDSIM_HOST", help="Loopback address to listen on. [default: 127.0.0.1]"
-        ),
+        typer.Option("--host", metavar="HOST", envvar="ORDSIM_HOST", help="Address to listen on. [default: 127.0.0.1]"),
     ] = None,
     port: Annotated[
         int | None,
@@ -34,6 +32,16 @@ def serve(
             metavar="DIR",
             envvar="ORDSIM_STATE_DIR",
             help="Job store, staged copies and artifacts; one service owns it. [default: .ordsim]",
+        ),
+    ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            "--keys",
+            metavar="WHEN",
+            envvar="ORDSIM_KEYS",
+            help="Whether requests need API keys (`ordsim keys`): on, off, or auto: unless HOST is a loopback "
+            "address. off is for loopback addresses only. [default: auto]",
         ),
     ] = None,
     root: options.Root = None,
@@ -55,6 +63,15 @@ def serve(
         ),
     ] = None,
     retain_days: options.RetainDays = None,
+    max_queued: Annotated[
+        int | None,
+        typer.Option(
+            "--max-queued",
+            metavar="N",
+            envvar="ORDSIM_MAX_QUEUED",
+            help="Jobs that may wait; more are refused. [default: 1000]",
+        ),
+    ] = None,
     ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
 ) -> None:
     """Run the service and its workers here, until Ctrl-C."""
@@ -62,11 +79,13 @@ def serve(
         "host": host,
         "port": port,
         "state_dir": state_dir,
+        "keys": keys,
         "workers": workers,
         "worker_memory": worker_memory,
         "shard_seconds": shard_seconds,
         "max_running": max_running,
         "retain_days": retain_days,
+        "max_queued": max_queued,
     }
     if root:
         given["roots"] = {name: str(directory) for name, directory in options.named(root).items()}

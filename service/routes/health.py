@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
-from service import documents, errors
+from service import documents, kinds
 from service.errors import HttpProblem
 from service.openapi import problems
 from service.services import Injected
@@ -60,7 +60,7 @@ async def is_ready(services: Injected) -> JSONResponse:
 )
 async def describe_problem(slug: Annotated[str, Path(max_length=64)]) -> JSONResponse:
     """Describe one type of problem."""
-    found = errors.describe(slug)
+    found = kinds.describe(slug)
     if found is None:
         raise HttpProblem("not-found", "There is no problem of this name.")
     return JSONResponse(found)

@@ -1,4 +1,4 @@
-"""Jobs: submitting, watching, cancelling, and what came of them."""
+"""Jobs: submitting, watching, cancelling."""
 
 import asyncio
 import base64
@@ -10,31 +10,29 @@ import re
 import uuid
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Header, Path, Query, Request
+from fastapi import APIRouter, Body, Header, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response
 
-from service import artifacts, checks, documents, errors, findings, grid_findings, schemas
+from service import checks, documents, errors, planning, schemas
 from service.errors import HttpProblem
+from service.keys import Limits
 from service.openapi import problems
 from service.planning import Workplace
 from service.processes import AnyRequest
 from service.records import Job
-from service.services import Injected, Services
+from service.services import Asking, Injected, JobName, Seen, Services
 from service.states import JobStatus
-from service.status import JSON, status_document
+from service.status import JSON, RETRY_SECONDS, status_document
 from service.store import Filters
 from service.submissions import NewJob
 
-RETRY_SECONDS = "1"
 WAIT_LIMIT = 30
 PAGE_LIMIT = 200
 PREFER_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,9})\"?", re.IGNORECASE)
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
-JobName = Annotated[str, Path(alias="jobID", max_length=64, description="As the submission answered it.")]
-ArtifactName = Annotated[str, Path(max_length=64, description="As the results name it, e.g. 0-per_anchor.")]
 Key = Annotated[
     str | None,
     Header(
@@ -54,11 +52,12 @@ Prefer = Annotated[str | None, Header(description="wait=N: answer when the job i
     response_model=documents.Job,
     responses={
         200: {"model": documents.Job, "description": "Prefer: wait was sent, and the job has finished"},
-        **problems(400, 413, 422, 503),
+        **problems(400, 413, 422, 429, 503),
     },
 )
 async def submit_job(
     services: Injected,
+    asking: Asking,
     request: Request,
     body: Annotated[AnyRequest, Body()],
     idempotency_key: Key = None,
@@ -72,10 +71,11 @@ async def submit_job(
         label=body.label,
         tags=body.tags,
         request_id=errors.request_id(request.scope),
+        owner=asking.owner,
         key=idempotency_key,
         body=body.digest(),
     )
-    job = await run_in_threadpool(_submit, services, body, new, await services.workplace())
+    job = await run_in_threadpool(_submit, services, body, new, asking.limits, await services.workplace())
     services.runner.wake()
     headers = {"Location": f"/v1/jobs/{job.id}"}
     # All lines of the header: several mean the same as one that lists them.
@@ -88,12 +88,13 @@ async def submit_job(
     return _status(services, job, 202, headers)
 
 
-def _submit(services: Services, body: schemas.Request, new: NewJob, place: Workplace) -> Job:
+def _submit(services: Services, body: schemas.Request, new: NewJob, limits: Limits, place: Workplace) -> Job:
     """Check and accept; a key that is known answers at once, whatever became of the arrays since."""
     if known := services.store.find_known(new):
         return known
     checked = checks.check(body, services.roots, place)
-    return services.store.submit(new.with_arrays(checked.arrays))[0]
+    new = new.checked(checked.arrays, planning.comparisons(body, checked.shape))
+    return services.store.submit(new, limits, services.settings.max_queued)[0]
 
 
 async def _final(services: Services, job: Job, seconds: float) -> Job:
@@ -117,6 +118,7 @@ async def _final(services: Services, job: Job, seconds: float) -> Job:
 )
 def list_jobs(
     services: Injected,
+    asking: Asking,
     request: Request,
     status: Annotated[JobStatus | None, Query()] = None,
     process: Annotated[Literal["compare", "layers", "matrix"] | None, Query()] = None,
@@ -130,7 +132,7 @@ def list_jobs(
     """List the jobs that match every filter."""
     tags = tuple(_tag(text) for text in tag or ())
     before = None if cursor is None else _read_cursor(cursor)
-    jobs, following = services.store.list(Filters(status, process, label, tags), limit, before)
+    jobs, following = services.store.list(Filters(status, process, label, tags, asking.sees), limit, before)
     links = [{"rel": "self", "href": _address(request, cursor), "type": JSON}]
     if following is not None:
         links.append({"rel": "next", "href": _address(request, _cursor(following)), "type": JSON})
@@ -179,90 +181,16 @@ def _address(request: Request, cursor: str | None) -> str:
 )
 def get_job(
     services: Injected,
-    job_id: JobName,
+    job: Seen,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Answer how a job is doing."""
-    response = _status(services, services.store.get(job_id), 200)
+    response = _status(services, job, 200)
     sent = {tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")}
     if response.headers["ETag"].removeprefix("W/") in sent or "*" in sent:
         kept = {name: value for name, value in response.headers.items() if name in ("etag", "retry-after")}
         return Response(status_code=304, headers=kept)
     return response
-
-
-@router.get(
-    "/{jobID}/results",
-    operation_id="get_results",
-    summary="Results of a job",
-    response_model=findings.Results | grid_findings.LayersResults | grid_findings.MatrixResults,
-    responses=problems(404, 409, 410, 422, 503, 507),
-)
-def get_results(services: Injected, request: Request, job_id: JobName) -> Response:
-    """Answer with the scores; a failed job answers with its own problem."""
-    job = services.store.get(job_id)
-    if refused := _without_results(request, job):
-        return refused
-    try:
-        return Response(services.store.results(job_id), media_type=JSON)
-    except LookupError:
-        raise _expired() from None  # just now
-
-
-@router.get(
-    "/{jobID}/artifacts/{name}.npy",
-    operation_id="get_artifact_npy",
-    summary="A large output, as a numpy file",
-    response_class=FileResponse,
-    responses={
-        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
-        **problems(404, 409, 410, 422, 503, 507),
-    },
-)
-def get_artifact_npy(services: Injected, request: Request, job_id: JobName, name: ArtifactName) -> Response:
-    """Send an artifact as it is stored."""
-    job = services.store.get(job_id)
-    if refused := _without_results(request, job):
-        return refused
-    path = artifacts.find(services.settings.artifacts_directory, job_id, name)
-    if path is None:
-        raise _no_artifact()
-    # Whole, or not at all: the library's errors about ranges are not problem documents.
-    request.scope["headers"] = [header for header in request.scope["headers"] if header[0] != b"range"]
-    return FileResponse(path, media_type="application/octet-stream", filename=path.name)
-
-
-@router.get(
-    "/{jobID}/artifacts/{name}.csv",
-    operation_id="get_artifact_csv",
-    summary="A large output, as text",
-    response_class=Response,
-    responses={
-        200: {"content": {"text/csv": {"schema": {"type": "string"}}}},
-        **problems(404, 409, 410, 422, 503, 507),
-    },
-)
-def get_artifact_csv(services: Injected, request: Request, job_id: JobName, name: ArtifactName) -> Response:
-    """Send an artifact with a header and, beside each value of a row, the number of the stored row, from 0.
-
-    Where selected rows of x and y have different numbers, both stand there.
-    """
-    job = services.store.get(job_id)
-    if refused := _without_results(request, job):
-        return refused
-    path = artifacts.find(services.settings.artifacts_directory, job_id, name)
-    if path is None:
-        raise _no_artifact()
-    return StreamingResponse(artifacts.as_csv(path, name), media_type="text/csv")
-
-
-def _expired() -> HttpProblem:
-    detail = "The results were kept for their time and then removed. Submit the request again to compute them anew."
-    return HttpProblem("gone", detail)
-
-
-def _no_artifact() -> HttpProblem:
-    return HttpProblem("not-found", "The job has no such artifact; its results name those it has.")
 
 
 @router.delete(
@@ -275,9 +203,9 @@ def _no_artifact() -> HttpProblem:
         **problems(404, 409, 422),
     },
 )
-def cancel_job(services: Injected, job_id: JobName) -> JSONResponse:
+def cancel_job(services: Injected, asking: Asking, job_id: JobName) -> JSONResponse:
     """Dismiss a job; nothing is removed. A job that finishes first has finished."""
-    job = services.store.cancel(job_id)
+    job = services.store.cancel(job_id, asking.sees)
     services.runner.wake()
     if not job.status.final:
         return _status(services, job, 202)
@@ -292,22 +220,3 @@ def _status(services: Services, job: Job, code: int, headers: dict[str, str] | N
     if not job.status.final:
         headers["Retry-After"] = RETRY_SECONDS
     return JSONResponse(document, code, headers)
-
-
-def _without_results(request: Request, job: Job) -> Response | None:
-    """Say why a job has no results; None if it has."""
-    if job.expired and job.status is JobStatus.SUCCESSFUL:
-        raise _expired()
-    if job.status is JobStatus.SUCCESSFUL:
-        return None
-    if job.status is JobStatus.FAILED:
-        assert job.exception is not None
-        where = {"instance": errors.instance(request.scope), "requestID": errors.request_id(request.scope)}
-        return errors.respond({**job.exception, **where})
-    if job.status is JobStatus.DISMISSED:
-        raise HttpProblem("gone", "The job was cancelled, so there are no results.")
-    raise HttpProblem(
-        "result-not-ready",
-        f"The job is {job.status}; ask again when it is successful.",
-        headers={"Retry-After": RETRY_SECONDS},
-    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -14,11 +16,14 @@ import uvicorn
 import zarr
 
 from service.app import create_app
+from service.keys import UNLIMITED, Limits, Scope
 from service.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from service.store import JobStore
 
 EXACT = {"measure": "tsi", "method": "exact"}
 SAMPLED = {"measure": "qsi", "method": "sampled", "samples": 2000}
@@ -101,27 +106,78 @@ def settings(tmp_path_factory: pytest.TempPathFactory, lab: Path) -> Settings:
 @contextmanager
 def serve(settings: Settings) -> Iterator[httpx2.Client]:
     """Run the application under the real server, in a thread, and wait until it is ready for work."""
-    config = uvicorn.Config(create_app(settings), port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=2)
+    with run(create_app(settings)) as (address,), httpx2.Client(base_url=address, timeout=60) as client:
+        wait_until(lambda: client.get("/readyz").status_code == 200, 300, "the service to be ready")
+        yield client
+
+
+@contextmanager
+def run(application: Any, ports: int = 1) -> Iterator[list[str]]:
+    """Run an application under the real server, in a thread, and give its addresses."""
+    config = uvicorn.Config(application, log_config=None, lifespan="on", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(ports)]
+    thread = threading.Thread(target=server.run, args=(sockets,))
     thread.start()
     try:
         wait_until(lambda: server.started or not thread.is_alive(), 60, "the server to start")
-        port = server.servers[0].sockets[0].getsockname()[1]
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
-            wait_until(lambda: client.get("/readyz").status_code == 200, 300, "the service to be ready")
-            yield client
+        yield [f"http://127.0.0.1:{listener.getsockname()[1]}" for listener in sockets]
     finally:
         server.should_exit = True
         thread.join(30)
         assert not thread.is_alive()
 
 
+class Doors:
+    """One service behind two addresses: the first is open, the second asks for API keys."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.keyed_settings = settings.model_copy(update={"keys": "on"})
+        self.open, self.keyed = create_app(settings), create_app(self.keyed_settings)
+        self.addresses: list[str] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and self.addresses[1].endswith(f":{scope['server'][1]}"):
+            await self.keyed(scope, receive, send)
+        else:
+            await self.open(scope, receive, send)
+
+    @property
+    def store(self) -> JobStore:
+        """The job store of both."""
+        store: JobStore = self.open.state.services.store
+        return store
+
+
 @pytest.fixture(scope="session")
-def client(settings: Settings) -> Iterator[httpx2.Client]:
+def doors(settings: Settings) -> Iterator[Doors]:
+    """The session's service, ready for work."""
+    doors = Doors(settings)
+    with run(doors, 2) as doors.addresses:
+        doors.keyed.state.services = replace(doors.open.state.services, settings=doors.keyed_settings)
+        with httpx2.Client(base_url=doors.addresses[0], timeout=60) as client:
+            wait_until(lambda: client.get("/readyz").status_code == 200, 300, "the service to be ready")
+        yield doors
+
+
+@pytest.fixture(scope="session")
+def client(doors: Doors) -> Iterator[httpx2.Client]:
     """A client of the session's service."""
-    with serve(settings) as client:
+    with httpx2.Client(base_url=doors.addresses[0], timeout=60) as client:
         yield client
+
+
+@pytest.fixture
+def with_key(doors: Doors) -> Iterator[Callable[..., httpx2.Client]]:
+    """Make clients of the session's service that send a new API key with these scopes and limits."""
+    with ExitStack() as stack:
+
+        def make(*scopes: Scope, limits: Limits = UNLIMITED) -> httpx2.Client:
+            _, token = doors.store.keys.create("test", scopes or (Scope.JOBS_READ, Scope.JOBS_WRITE), limits)
+            headers = {"Authorization": f"Bearer {token}"}
+            return stack.enter_context(httpx2.Client(base_url=doors.addresses[1], timeout=60, headers=headers))
+
+        yield make
 
 
 @pytest.fixture

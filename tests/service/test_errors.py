@@ -12,7 +12,7 @@ import pytest
 from fastapi import Body, FastAPI, HTTPException
 from starlette.testclient import TestClient
 
-from service import errors, storage
+from service import errors, kinds, storage
 from service.middleware import BODY_LIMIT, BodyLimit, RequestContext
 from tests.service.conftest import check_problem
 from workers.errors import ProblemError
@@ -78,7 +78,7 @@ def failing() -> Iterator[TestClient]:
 
 
 def test_the_table_has_every_problem_of_the_contract() -> None:
-    assert {slug: kind.status for slug, kind in errors.KINDS.items() if kind.status != 422} == {
+    assert {slug: kind.status for slug, kind in kinds.KINDS.items() if kind.status != 422} == {
         "malformed-json": 400,
         "unauthenticated": 401,
         "forbidden": 403,
@@ -96,7 +96,7 @@ def test_the_table_has_every_problem_of_the_contract() -> None:
         "storage-unavailable": 503,
         "out-of-space": 507,
     }
-    assert {slug for slug, kind in errors.KINDS.items() if kind.status == 422} == {
+    assert {slug for slug, kind in kinds.KINDS.items() if kind.status == 422} == {
         *("invalid-request", "unknown-root", "unknown-array", "path-outside-root", "row-count-mismatch"),
         *("too-few-rows", "unsupported-dtype", "unsupported-codec", "not-a-matrix", "over-limit"),
         *("over-memory-budget", "idempotency-key-reuse", "non-finite-input", "missing-chunks", "zero-vector"),

@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, settings
 
-from service import errors, examples
+from service import examples, kinds
 from service.app import create_app
 from service.settings import Settings
 from tests.service.fuzzing import schema
@@ -67,7 +67,7 @@ def test_every_problem_has_its_media_type_and_schema(document: dict[str, Any]) -
                 assert content[0] == "application/problem+json", operation["operationId"]
                 assert content[1]["schema"] == {"$ref": "#/components/schemas/Problem"}
                 assert content[1]["example"]["status"] == int(status)
-                assert content[1]["example"]["type"].rpartition("/")[2] in errors.KINDS
+                assert content[1]["example"]["type"].rpartition("/")[2] in kinds.KINDS
     assert not {"HTTPValidationError", "ValidationError"} & set(document["components"]["schemas"])
 
 

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
-def test_loopback_addresses_are_taken(host: str) -> None:
+def test_keys_are_asked_for_on_loopback_only_if_wanted(host: str) -> None:
     assert Settings(host=host).host == host
+    assert [Settings(host=host, keys=keys).keys_required for keys in ("auto", "on", "off")] == [False, True, False]
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org", ""])
-def test_other_addresses_are_refused_with_the_reason(host: str) -> None:
-    with pytest.raises(ValidationError, match="no API keys yet"):
-        Settings(host=host)
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org"])
+def test_keys_are_asked_for_on_every_other_address(host: str) -> None:
+    assert [Settings(host=host, keys=keys).keys_required for keys in ("auto", "on")] == [True, True]
+    with pytest.raises(ValidationError, match="without API keys, whoever reaches host"):
+        Settings(host=host, keys="off")
 
 
 def test_variables_set_what_the_command_line_does_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -40,6 +42,9 @@ def test_variables_set_what_the_command_line_does_not(monkeypatch: pytest.Monkey
     [
         ({"roots": {"a/b": "."}}, "not usable"),
         ({"roots": {"lab": "/no/such/place"}}, "not a directory"),
+        ({"host": ""}, "empty"),
+        ({"keys": "perhaps"}, "'auto', 'on' or 'off'"),
+        ({"max_queued": 0}, "greater than or equal to 1"),
         ({"workers": 0}, "greater than or equal to 1"),
         ({"shard_seconds": 0}, "greater than 0"),
         ({"shard_seconds": float("nan")}, "finite"),

@@ -426,7 +426,7 @@ def test_a_new_file_gets_every_migration(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         strict = connection.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").fetchall()
     tables = {name: bool(flag) for name, flag in strict if not name.startswith("sqlite_")}
-    assert tables == {"jobs": True, "shards": True, "events": True, "idempotency": True, "prefixes": True}
+    assert tables == {"jobs": True, "shards": True, "events": True, "idempotency": True, "prefixes": True, "keys": True}
 
 
 def test_a_file_from_a_newer_version_is_refused(tmp_path: Path) -> None:
