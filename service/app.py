@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from service import cleaning, errors, examples, lock, openapi
 from service.authentication import Authentication
 from service.clock import utc_now
-from service.middleware import BodyLimit, LoopbackHost, RequestContext
+from service.middleware import BodyLimit, HeadAsGet, LoopbackHost, RequestContext
 from service.pipeline import JobContext
 from service.routes import data, health, jobs, pages, plans, processes, results
 from service.runner import Runner
@@ -55,6 +55,7 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     pages.install(app)
     errors.install(app)
     openapi.install(app, examples.add, settings.keys_required)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit)
     app.add_middleware(Authentication if settings.keys_required else LoopbackHost)
     app.add_middleware(RequestContext)  # added last, so outermost

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -65,7 +66,7 @@ class RequestContext:
 class LoopbackHost:
     """Answer only requests that were addressed to this machine by a loopback name.
 
-    There are no API keys yet. A page of another site can make its own name point here (DNS rebinding) and would
+    For services without API keys: a page of another site can make its own name point here (DNS rebinding) and would
     otherwise read and cancel jobs from the browser of whoever runs the service.
     """
 
@@ -83,8 +84,36 @@ class LoopbackHost:
         await self._app(scope, receive, send)
 
 
+class HeadAsGet:
+    """Answer HEAD as GET is answered, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+        answered = asyncio.Event()
+
+        async def without_body(message: Message) -> None:
+            if message["type"] != "http.response.body":
+                await send(message)
+            elif not answered.is_set():
+                answered.set()
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        async def gone() -> Message:
+            await answered.wait()
+            return {"type": "http.disconnect"}
+
+        # A stream ends when its reader is gone; from this version on it would look for that only when it sends.
+        asgi = {**scope.get("asgi", {}), "spec_version": "2.3"}
+        await self._app({**scope, "method": "GET", "asgi": asgi}, gone, without_body)
+
+
 class BodyLimit:
-    """Refuse bodies that are too long: by their declared length, and by what really arrives."""
+    """Refuse bodies that are too long, by their declared length and by what really arrives, and encoded ones."""
 
     def __init__(self, app: ASGIApp, limit: int = BODY_LIMIT) -> None:
         self._app = app
@@ -97,6 +126,11 @@ class BodyLimit:
         declared = Headers(scope=scope).get("content-length", "").lstrip("0")
         if declared.isdecimal() and (len(declared) > 15 or int(declared) > self._limit):
             await errors.answer(scope, "payload-too-large", self._detail)(scope, receive, send)
+            return
+        encoding = Headers(scope=scope).get("content-encoding", "identity")
+        if encoding.strip().lower() not in ("", "identity"):
+            detail = f"The body comes with Content-Encoding {encoding[:64]!r}, which is not read: send it as it is."
+            await errors.answer(scope, "invalid-request", detail)(scope, receive, send)
             return
         received = 0
 

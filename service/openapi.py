@@ -82,8 +82,8 @@ def _secure(operation: dict[str, Any], scope: Scope | None, keys_required: bool)
         operation["security"] = []
         return
     operation["security"] = [{"apiKey": [scope.value]}, *([] if keys_required else [{}])]
-    problem = {"schema": {"$ref": f"#/components/schemas/{documents.Problem.__name__}"}}
     for status in REFUSALS:
+        problem = {"schema": {"$ref": f"#/components/schemas/{documents.Problem.__name__}"}}
         response = {"description": DESCRIPTIONS[status], "content": {PROBLEM: problem}}
         operation["responses"].setdefault(str(status), response)
 
@@ -102,6 +102,7 @@ def methods(app: FastAPI, path: str) -> list[str]:
             method.upper()
             for template, operations in app.openapi()["paths"].items()
             if compile_path(template)[0].match(path)
-            for method in operations
+            for operation in operations
+            for method in ((operation, "head") if operation == "get" else (operation,))
         }
     )

@@ -15,6 +15,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 
 from service import checks, documents, errors, planning, schemas
+from service.bodies import StrictRoute
 from service.errors import HttpProblem
 from service.keys import Limits
 from service.openapi import problems
@@ -31,7 +32,7 @@ WAIT_LIMIT = 30
 PAGE_LIMIT = 200
 PREFER_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,9})\"?", re.IGNORECASE)
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
 Key = Annotated[
     str | None,

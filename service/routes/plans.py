@@ -7,13 +7,14 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
 from service import checks, documents, planning
+from service.bodies import StrictRoute
 from service.openapi import problems
 from service.planning import Workplace
 from service.processes import AnyRequest
 from service.schemas import Request
 from service.services import Injected, Services
 
-router = APIRouter(prefix="/v1/plans", tags=["jobs"])
+router = APIRouter(prefix="/v1/plans", tags=["jobs"], route_class=StrictRoute)
 
 
 @router.post(
