@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import zarr
-from zarr.storage import LocalStore
 
 from workers import chunks
 from workers.errors import ProblemError
+from workers.judged import JudgedStore
 from workers.metadata import DOCUMENTS
 from workers.references import RowRange, check_matrix, read_metadata
 
@@ -132,7 +132,7 @@ class OpenedArray:
         try:
             return self.values[rows, columns]
         except Exception as error:
-            if is_storage_fault(error):
+            if is_storage_fault(error) or isinstance(error, ProblemError):
                 raise
             raise ProblemError(
                 "corrupt-data",
@@ -187,12 +187,12 @@ def open_matrix(roots: Roots, reference: Reference, name: str, missing_chunks: M
     absent = chunks.find_absent(directory, found, wanted, stored, shown, columns)
     if absent is not None and (missing_chunks == "error" or not found.fill_defined):
         raise chunks.refuse(absent, found, shown)
-    values = open_values(directory, found, shown)
+    values = open_values(JudgedStore(directory, base, found, shown), found, shown)
     filled = absent.count if absent else 0
     return OpenedArray(shown, directory, base, found, wanted, columns, stored, filled, values)
 
 
-def open_values(directory: Path, found: ArrayMetadata, shown: str) -> zarr.Array[Any]:
+def open_values(store: JudgedStore, found: ArrayMetadata, shown: str) -> zarr.Array[Any]:
     """Let zarr open an array whose metadata was judged before.
 
     Raises
@@ -201,9 +201,7 @@ def open_values(directory: Path, found: ArrayMetadata, shown: str) -> zarr.Array
         corrupt-data if zarr does not understand the metadata after all.
     """
     try:
-        values = zarr.open_array(
-            LocalStore(directory, read_only=True), mode="r", zarr_format=3 if found.zarr_format == 3 else 2
-        )
+        values = zarr.open_array(store, mode="r", zarr_format=3 if found.zarr_format == 3 else 2)
         if values.shape != found.shape:
             raise ValueError("a document that was replaced")
         return values

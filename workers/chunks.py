@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numcodecs.checksum32 import CRC32C
 
+from workers import frames
 from workers.errors import ProblemError
 from workers.metadata import DOCUMENTS
 
@@ -28,7 +29,6 @@ ABSENT = 2**64 - 1
 
 ENTRY_BYTES = 16
 CHECKSUM_BYTES = 4
-BLOSC_HEADER_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,10 @@ def stored_files(directory: Path, base: Path, shown: str) -> dict[str, StoredFil
     Raises
     ------
     ProblemError
-        path-outside-root if a link within the array leads out of the directory `base`.
+        path-outside-root if the array, or a link within it, leads out of the directory `base`.
     """
+    if not directory.resolve().is_relative_to(base):  # it was inside when it was found
+        raise ProblemError("path-outside-root", f"Array {shown} leads out of its root.", "data")
     found: dict[str, StoredFile] = {}
     pending = [directory]
     seen: set[Path] = set()
@@ -140,7 +142,7 @@ def find_absent(
     Raises
     ------
     ProblemError
-        corrupt-data if a shard, its index or a blosc frame is visibly cut short.
+        corrupt-data if a shard or its index is visibly cut short, or a chunk as `frames.check` has it.
     """
     count, total, first = 0, 0, ""
     window = _window(found, rows, columns)
@@ -157,8 +159,8 @@ def find_absent(
             if key in stored:
                 index = _read_index(directory / key, found, found.index, shown, key)
                 places = [(offset, size) for offset, size in (index[chunk] for chunk in inner) if offset != ABSENT]
-        if found.outer_codec == "blosc" and places:
-            _check_frames(directory / key, places, shown, key)
+        if places:
+            frames.check(directory / key, places, found, shown, key)
         total += wanted
         count += wanted - len(places)
         if count and not first:
@@ -202,16 +204,6 @@ def _read_index(path: Path, found: ArrayMetadata, index: ShardIndex, shown: str,
     if (held.astype(np.float64).sum(axis=-1) > end).any() or (held[:, 0] < begin).any():
         raise _corrupt(f"Shard {key} of array {shown} is cut short: it ends within a chunk.")
     return pairs
-
-
-def _check_frames(path: Path, places: list[tuple[int, int]], shown: str, key: str) -> None:
-    """Compare the sizes that blosc frames claim with theirs: blosc reads on beyond the end of a frame cut short."""
-    with path.open("rb") as file:
-        for offset, size in places:
-            file.seek(int(offset))
-            header = file.read(BLOSC_HEADER_BYTES)
-            if len(header) < BLOSC_HEADER_BYTES or int.from_bytes(header[12:16], "little") != size:
-                raise _corrupt(f"Array {shown}: chunk {key} cannot be decoded, it is cut short.")
 
 
 def _corrupt(detail: str) -> ProblemError:

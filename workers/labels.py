@@ -12,6 +12,7 @@ import numpy as np
 from workers import chunks
 from workers.arrays import is_storage_fault, open_values
 from workers.errors import ProblemError
+from workers.judged import JudgedStore
 from workers.references import RowRange, read_metadata
 
 if TYPE_CHECKING:
@@ -99,16 +100,17 @@ def read(roots: Roots, reference: Reference, role: Role, missing_chunks: Missing
     shown = role.shown(reference)
     directory, found = read_metadata(roots, reference, role.pointer, role.name)
     rows = _check(found, reference, role)
-    stored = chunks.stored_files(directory, Path(roots[reference.root].directory).resolve(), shown)
+    base = Path(roots[reference.root].directory).resolve()
+    stored = chunks.stored_files(directory, base, shown)
     absent = chunks.find_absent(directory, found, rows, stored, shown)
     if absent is not None and (missing_chunks == "error" or not found.fill_defined):
         raise chunks.refuse(absent, found, shown)
-    values = open_values(directory, found, shown)
+    values = open_values(JudgedStore(directory, base, found, shown), found, shown)
     try:
         labels = np.asarray(values[rows.start : rows.stop])
         return labels if labels.dtype.kind in INTEGERS else _as_text(labels)
     except Exception as error:
-        if is_storage_fault(error):
+        if is_storage_fault(error) or isinstance(error, ProblemError):
             raise
         raise ProblemError("corrupt-data", f"Array {shown} cannot be decoded ({type(error).__name__}).") from error
 

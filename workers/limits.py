@@ -17,12 +17,19 @@ CHUNK_LIMIT = 1024**3
 SHARD_LIMIT = 64 * 1024**3
 CHUNKS_LIMIT = 2_000_000
 
+DIMENSIONS_LIMIT = 32
+CODECS_LIMIT = 32
+
+COMPRESSORS = frozenset({"zlib", "gzip", "blosc", "zstd", "lz4", "bz2", "lzma"})
 FORMAT2_CODECS = frozenset({"zlib", "gzip", "blosc", "zstd", "lz4", "bz2", "lzma", "shuffle", "delta", "vlen-utf8"})
 FORMAT3_CODECS = frozenset({"bytes", "transpose", "gzip", "zstd", "blosc", "crc32c", "sharding_indexed", "vlen-utf8"})
 
 
 def check_codecs(codecs: list[str], found: ArrayMetadata, shown: str, pointer: str | None) -> None:
-    """Raise unsupported-codec for a codec that is not known to do no more than decode bytes."""
+    """Raise unsupported-codec for a codec that is not known to do no more than decode bytes.
+
+    A compressor must come last, but for a checksum: how much it decodes to can then be found out before.
+    """
     allowed = FORMAT2_CODECS if found.zarr_format == 2 else FORMAT3_CODECS
     for codec in codecs:
         if codec not in allowed:
@@ -32,6 +39,13 @@ def check_codecs(codecs: list[str], found: ArrayMetadata, shown: str, pointer: s
                 "request",
                 pointer,
             )
+    if len(codecs) > CODECS_LIMIT:
+        detail = f"Array {shown} is stored with {len(codecs)} codecs; at most {CODECS_LIMIT} are supported."
+        raise ProblemError("unsupported-codec", detail, "request", pointer)
+    before_last = [name for name in found.codecs if name != "crc32c"][:-1]
+    if COMPRESSORS.intersection(before_last):
+        detail = f"Array {shown} is stored with a compressor that is not its last codec. Write it again with that last."
+        raise ProblemError("unsupported-codec", detail, "request", pointer)
 
 
 def check_sizes(found: ArrayMetadata, shown: str, pointer: str | None) -> None:
@@ -41,6 +55,8 @@ def check_sizes(found: ArrayMetadata, shown: str, pointer: str | None) -> None:
         return ProblemError("over-limit", f"Array {shown} {what}.", "request", pointer)
 
     dimensions = len(found.shape)
+    if dimensions > DIMENSIONS_LIMIT:
+        raise refuse(f"has {dimensions} dimensions; at most {DIMENSIONS_LIMIT} are supported")
     fits = dimensions == len(found.chunks) == len(found.files) and 0 not in found.chunks and 0 not in found.files
     if not fits or any(extent % chunk for extent, chunk in zip(found.files, found.chunks, strict=True)):
         raise ProblemError("corrupt-data", f"The chunks of array {shown} do not fit its shape.", "data", pointer)

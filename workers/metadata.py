@@ -67,8 +67,8 @@ class ArrayMetadata:
         Whether the content of an absent chunk is defined: not with a null fill value in format 2.
     index : ShardIndex or None
         Of a sharded array.
-    outer_codec : str or None
-        The first that decodes the bytes of a chunk.
+    codecs : tuple of str
+        What encoded a chunk, in this order; in a sharded array an inner chunk.
     document : bytes
         The document itself, part of the array's signature.
     """
@@ -83,7 +83,7 @@ class ArrayMetadata:
     key_separator: str
     fill_defined: bool
     index: ShardIndex | None
-    outer_codec: str | None
+    codecs: tuple[str, ...]
     document: bytes
 
     @property
@@ -222,7 +222,7 @@ def _format3(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
         key_separator=_separator(separator),
         fill_defined=True,
         index=_index(sharding) if sharding else None,
-        outer_codec=str((sharding["codecs"] if sharding else codecs)[-1]["name"]),
+        codecs=tuple(str(codec["name"]) for codec in (sharding["codecs"] if sharding else codecs)),
         document=text,
     )
 
@@ -244,7 +244,7 @@ def _format2(parsed: dict[str, Any], text: bytes) -> ArrayMetadata:
         key_separator=_separator(parsed.get("dimension_separator", ".")),
         fill_defined=parsed["fill_value"] is not None,
         index=None,
-        outer_codec=next(reversed(_codecs(parsed)), None),
+        codecs=tuple(_codecs(parsed)),
         document=text,
     )
 
@@ -293,9 +293,7 @@ def _codecs(parsed: dict[str, Any]) -> list[str]:
     if parsed["zarr_format"] == 2:
         return [str(codec["id"]) for codec in [*(parsed.get("filters") or []), parsed.get("compressor")] if codec]
     names: list[str] = []
-    pending = list(parsed["codecs"])
-    while pending:
-        codec = pending.pop(0)
+    for codec in parsed["codecs"]:
         names.append(str(codec["name"]))
-        pending.extend((codec.get("configuration") or {}).get("codecs", []))
+        names += [str(inner["name"]) for inner in (codec.get("configuration") or {}).get("codecs", [])]
     return names
