@@ -306,7 +306,7 @@ def test_health_and_problems(client: httpx2.Client) -> None:
 
 
 def test_a_method_that_is_not_possible_names_those_that_are(client: httpx2.Client) -> None:
-    for path, allowed in (("/v1/jobs", "GET, POST"), ("/v1/jobs/a", "DELETE, GET"), ("/livez", "GET")):
+    for path, allowed in (("/v1/jobs", "GET, HEAD, POST"), ("/v1/jobs/a", "DELETE, GET"), ("/livez", "GET")):
         response = client.put(path)
         check_problem(response, 405, "method-not-allowed")
         assert response.headers["Allow"] == allowed
