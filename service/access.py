@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from service.keys import Key
 
 OPEN_PATHS = frozenset({"/", "/livez", "/readyz", "/openapi.json", "/docs", "/favicon.ico"})
-OPEN_FOLDERS = ("/problems/", "/web/")
+OPEN_FOLDERS = ("/problems/", "/static/")
 """Addresses that hold nothing of anybody's: probes, the documents of the service, its web page."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
