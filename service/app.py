@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from service import cleaning, errors, examples, lock, openapi
+from service.feeds import Feeds
+from service.gauges import Gauges
+from service.metrics import Metrics
 from service.middleware import BodyLimit, LoopbackHost, RequestContext
 from service.pipeline import JobContext
-from service.routes import data, health, jobs, pages, plans, processes
+from service.routes import data, events, health, jobs, pages, plans, processes
 from service.runner import Runner
 from service.services import Services
 from service.store import JobStore, utc_now
+from service.turns import Turns
 from workers.cluster import Cluster
+from workers.environment import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -33,9 +38,11 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with lock.own(settings.state_dir), contextlib.closing(JobStore(settings.database, clock)) as store:
-            async with run_services(settings, store) as services:
+            async with run_services(settings, store, metrics) as services:
                 app.state.services = services
                 yield
+
+    metrics = Metrics()
 
     app = FastAPI(
         title="ordsim",
@@ -48,34 +55,44 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
         # A path with a slash too many is another path, not a reason to be sent around.
         redirect_slashes=False,
     )
-    for router in (jobs.router, plans.router, data.router, processes.router, health.router):
+    for router in (jobs.router, events.router, plans.router, data.router, processes.router, health.router):
         app.include_router(router)
     pages.install(app)
     errors.install(app)
     openapi.install(app, examples.add)
     app.add_middleware(BodyLimit)
     app.add_middleware(LoopbackHost)
-    app.add_middleware(RequestContext)  # added last, so outermost
+    app.add_middleware(RequestContext, metrics=metrics)  # added last, so outermost
     return app
 
 
 @contextlib.asynccontextmanager
-async def run_services(settings: Settings, store: JobStore) -> AsyncIterator[Services]:
+async def run_services(settings: Settings, store: JobStore, metrics: Metrics) -> AsyncIterator[Services]:
     """Run the cluster and the runner on this event loop; the end of both takes a few seconds."""
     roots = settings.known_roots()
     for directory in (settings.staging_directory, settings.artifacts_directory):
         lock.make_private(directory)
     cluster = Cluster.embedded(
-        settings.workers, roots, settings.staging_directory, settings.state_dir, settings.worker_memory
+        settings.workers,
+        roots,
+        settings.staging_directory,
+        settings.state_dir,
+        settings.worker_memory,
+        {f"{PREFIX}LOG_FORMAT": settings.log_format, f"{PREFIX}LOG_LEVEL": settings.log_level},
     )
     async with cluster:
-        context = JobContext(store, cluster, settings.artifacts_directory, settings.shard_seconds)
-        runner = Runner(context, settings.max_running)
+        turns = Turns(settings.max_running, settings.turn_seconds)
+        context = JobContext(
+            store, cluster, settings.artifacts_directory, settings.shard_seconds, turns, metrics=metrics
+        )
+        runner, feeds = Runner(context), Feeds(store)
+        metrics.registry.register(Gauges(store, runner, feeds, settings.staging_directory))
         await runner.start()
         cleaner = asyncio.create_task(cleaning.keep_clean(settings, store))
         try:
-            yield Services(settings, roots, store, cluster, runner)
+            yield Services(settings, roots, store, cluster, runner, feeds, metrics)
         finally:
             cleaner.cancel()
             await asyncio.gather(cleaner, return_exceptions=True)
+            feeds.close()
             await runner.stop()

@@ -6,15 +6,18 @@ Needs httpx2 and nothing of the service; numpy is imported when an artifact is a
 from __future__ import annotations
 
 import io
+import math
 import time
 import uuid
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from service import asking, paging
 from service.answers import Results, ServiceError, ServiceUnreachable
 from service.asking import Reference, reference
-from service.connection import DEFAULT_PAUSE, Connection, suggested_pause
+from service.connection import Connection
+from service.listening import statuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -156,7 +159,7 @@ class Client:
         ----------
         job : str
         progress : callable or None
-            Called with each status, the first at once.
+            Called with the status at once, and then whenever it has changed.
         timeout : float or None
             Seconds to wait at most.
         outage : float
@@ -167,29 +170,14 @@ class Client:
         TimeoutError
             If the job was not final in time; it goes on.
         """
-        begin = seen = time.monotonic()
-        answered = False
-        while True:
-            try:
-                response = self._service.request("GET", _address(job))
-            except ServiceUnreachable:
-                if not answered or time.monotonic() - seen > outage:
-                    raise
-                pause = DEFAULT_PAUSE
-            else:
-                answered, seen = True, time.monotonic()
-                status = self._service.parsed(response)
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        with closing(statuses(self._service, _address(job), end, outage)) as found:
+            for status in found:
                 if progress is not None:
                     progress(status)
                 if status["status"] in FINAL:
                     return status
-                pause = suggested_pause(response)
-            if timeout is not None:
-                left = begin + timeout - time.monotonic()
-                if left <= 0:
-                    raise TimeoutError(f"job {job} was not final after {timeout} s; it goes on")
-                pause = min(pause, left)
-            time.sleep(pause)
+        raise TimeoutError(f"job {job} was not final after {timeout} s; it goes on")
 
     def layers(
         self,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx2
 
 from service.answers import ServiceError, ServiceUnreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LONGEST_PAUSE = 5.0
 SHORTEST_PAUSE = 0.05
@@ -18,11 +21,16 @@ ANSWER_LOST = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
 """The connection broke, perhaps because it had been idle for long; the service may have acted or not."""
 
 
+FAULTS = (httpx2.TransportError, httpx2.InvalidURL, httpx2.DecodingError)
+NOT_MODIFIED = 304
+
+
 class Connection:
     """HTTP to one address; every request may safely be made twice, submissions because they carry a key."""
 
     def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.BaseTransport | None) -> None:
         self.url = url.rstrip("/")
+        self._timeout = timeout
         try:
             self._http = httpx2.Client(
                 base_url=self.url,
@@ -40,16 +48,29 @@ class Connection:
         self._http.close()
 
     def request(self, method: str, target: str, **arguments: Any) -> httpx2.Response:
-        """Ask, once more if the answer was lost, and return what is a success."""
+        """Ask, once more if the answer was lost, and return what is a success, or has not changed."""
         try:
             try:
                 response = self._http.request(method, target, **arguments)
             except ANSWER_LOST:
                 response = self._http.request(method, target, **arguments)
-        except (httpx2.TransportError, httpx2.InvalidURL, httpx2.DecodingError) as error:
+        except FAULTS as error:
             raise ServiceUnreachable(self.url, _reason(error)) from error
-        if not response.is_success:
+        if not response.is_success and response.status_code != NOT_MODIFIED:
             raise ServiceError.from_response(response)
+        return response
+
+    def stream(self, target: str, headers: Mapping[str, str], silence: float) -> httpx2.Response:
+        """Open a stream that may be silent for so many seconds; reading it raises one of `FAULTS`. Close it."""
+        timeout = httpx2.Timeout(self._timeout, read=silence)
+        request = self._http.build_request("GET", target, headers=dict(headers), timeout=timeout)
+        try:
+            response = self._http.send(request, stream=True)
+            if not response.is_success:
+                response.read()
+                raise ServiceError.from_response(response)
+        except FAULTS as error:
+            raise ServiceUnreachable(self.url, _reason(error)) from error
         return response
 
     def object(self, method: str, target: str, **arguments: Any) -> dict[str, Any]:

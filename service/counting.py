@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from service.ledger import Ledger
+    from service.metrics import Metrics
     from service.planning import Workplace
     from service.preparing import Prepared
     from service.records import Job
     from service.schemas import Request
+    from service.shares import Shares
+    from service.turns import Turns
     from workers.execute import Dispatcher
     from workers.measures.protocol import Measure, MeasureOptions, PairFacts, Shard
     from workers.tasks import ShardResult
@@ -28,13 +32,14 @@ if TYPE_CHECKING:
 IN_FLIGHT = 3
 """Shards in flight for each thread of the cluster: one computes, the others wait at its door."""
 
-EVENT_SECONDS = 0.25
-"""Shortest time between two progress events of one job."""
+EVENT_SECONDS = (0.25, 5.0)
+"""Seconds between two progress events of one job, at first and at most: the history of a long job stays short."""
+EVENTS_A_LIFE = 100
 
 
 @dataclass
 class Counting:
-    """One attempt at counting: run it once."""
+    """One attempt at counting, turn by turn."""
 
     job: Job
     request: Request
@@ -42,17 +47,24 @@ class Counting:
     prepared: Prepared
     place: Workplace
     threads: Callable[[], Mapping[str, int]]
+    turns: Turns
+    shares: Shares
+    metrics: Metrics
+    _places: dict[tuple[int, int], float] = field(default_factory=dict)
+    _seconds: float = field(init=False)
     _facts: PairFacts = field(init=False)
     _measures: Sequence[tuple[Measure, MeasureOptions]] = field(init=False)
+    _planned: bool = False
     _going: dict[int, Prefix] = field(default_factory=dict)
     _settled: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._measures = self.request.works()
         self._facts = results.facts(self.request, self.prepared)
+        self._seconds = self.place.shard_seconds
 
     async def run(self, cluster: Dispatcher, stop: asyncio.Event) -> bool:
-        """Fill the ledger; False if it was stopped before it was full."""
+        """Fill the ledger; False if it was stopped, or its turn was over, before it was full."""
         missing = await asyncio.to_thread(self._prepare)
         running = execute.execute(
             cluster,
@@ -61,30 +73,43 @@ class Counting:
             key=lambda task: f"ordsim-{task.job}-{task.attempt}-{task.position}-{task.shard.index}",
             limit=self._limit,
             stop=stop,
+            place=self._place,
         )
-        told = -EVENT_SECONDS
+        begin, told = time.monotonic(), -math.inf
         async with aclosing(running) as answers:
             async for task, answer in answers:
-                tell = time.monotonic() - told >= EVENT_SECONDS
+                now = time.monotonic()
+                tell = now - told >= event_pause(now - begin)
                 if tell:
-                    told = time.monotonic()
+                    told = now
+                self.shares.passed(self._places.pop((task.position, task.shard.index)))
+                self._seconds = answer.seconds
                 await asyncio.to_thread(self._record, task, answer, tell)
         return await asyncio.to_thread(self.ledger.complete, self.job.id)
 
     def _prepare(self) -> Sequence[tuple[int, Shard]]:
         """Write the shards down, once, and return those that are missing."""
+        if not self._planned:
+            self._plan()
+            self._planned = True
+        return self.ledger.missing(self.job.id)
+
+    def _plan(self) -> None:
         shape, job = self._facts.shape, self.job.id
         planning.check_memory(self.request, shape, self.place)
         budget = self.place.budget(shape)
         # Idempotent: a resumed job keeps the shards it began with, whatever the settings are now.
-        self.ledger.plan(job, [measure.shards(shape, options, budget) for measure, options in self._measures])
+        self.ledger.plan(
+            job,
+            [measure.shards(shape, options, budget) for measure, options in self._measures],
+            [measure.seconds(shape, options) for measure, options in self._measures],
+        )
         self._settled |= self.ledger.settled(job).keys()
         for position, (measure, options) in enumerate(self._measures):
             if measure.sequential(options) and position not in self._settled:
                 confidence = self.request.confidence_of(options)
                 self._going[position] = Prefix(self.ledger, job, position, measure, options, self._facts, confidence)
                 self._advance(position)
-        return self.ledger.missing(job)
 
     def _tasks(self, missing: Sequence[tuple[int, Shard]]) -> Iterator[ShardTask]:
         """Make tasks one by one, as there is room: a measure may be settled meanwhile."""
@@ -96,6 +121,8 @@ class Counting:
             assert self.prepared.groups is not None  # read, because there are labels
             groups = (labels, self.prepared.groups.digest)
         for position, shard in missing:
+            if self.turns.over(self.job.id):
+                return
             if position not in self._settled:
                 yield ShardTask(
                     job=self.job.id,
@@ -108,11 +135,28 @@ class Counting:
                     seed=self.request.seed,
                     memory_bytes=memory[position],
                     groups=groups,
+                    request_id=self.job.request_id,
                 )
+
+    def _place(self, task: ShardTask) -> float:
+        """Where a shard stands in line: it is taken to be as long as the last one."""
+        place = self.shares.place(self.job.id, self._seconds)
+        self._places[task.position, task.shard.index] = place
+        return place
 
     def _record(self, task: ShardTask, answer: ShardResult, tell: bool) -> None:
         """Write a result down, and see whether its measure knows enough now."""
-        self.ledger.record(self.job.id, task.position, task.shard.index, answer.blob, answer.seconds, tell=tell)
+        taken = self.ledger.record(
+            self.job.id,
+            task.position,
+            task.shard.index,
+            answer.blob,
+            answer.seconds,
+            preparing=answer.preparing,
+            tell=tell,
+        )
+        if taken:
+            self.metrics.shard(task.options, task.shard.comparisons, answer)
         self._advance(task.position)
 
     def _advance(self, position: int) -> None:
@@ -124,3 +168,9 @@ class Counting:
     def _limit(self) -> int:
         """Shards in flight: asked again and again, because workers come and go while the job runs."""
         return IN_FLIGHT * max(1, sum(self.threads().values()))
+
+
+def event_pause(elapsed: float) -> float:
+    """Seconds between two progress events of a job that has counted for `elapsed` seconds."""
+    shortest, longest = EVENT_SECONDS
+    return min(longest, max(shortest, elapsed / EVENTS_A_LIFE))

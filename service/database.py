@@ -11,7 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
 BUSY_SECONDS = 30.0
@@ -32,6 +32,12 @@ class DamagedStoreError(sqlite3.DatabaseError):
         )
 
 
+class Connection(sqlite3.Connection):
+    """A connection that remembers to which jobs' histories its transaction added."""
+
+    touched: set[str]
+
+
 class Database:
     """A pool of connections to one file; usable from any thread.
 
@@ -40,8 +46,10 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
+        self.tell: Callable[[Collection[str]], None] = _tell_nobody
+        """Called with the touched jobs after each transaction that touched any, in the thread that made it."""
         self._path = path
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[Connection] = []
         self._closed = False
         self._pool = threading.Lock()
         # Writers of this process queue here, in turn, rather than poll for SQLite's lock.
@@ -65,7 +73,7 @@ class Database:
             connection.close()
 
     @contextlib.contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self) -> Iterator[Connection]:
         """Lend a connection inside one read transaction: several statements see the same state."""
         with self._borrow() as connection:
             connection.execute("BEGIN")
@@ -75,9 +83,10 @@ class Database:
                 connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self) -> Iterator[Connection]:
         """Lend a connection inside one write transaction, rolled back on an exception."""
         with self._writing, self._borrow() as connection:
+            connection.touched = set()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -86,15 +95,18 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+            touched = connection.touched
+        if touched:
+            self.tell(touched)
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[sqlite3.Connection]:
+    def alone(self) -> Iterator[Connection]:
         """Lend a connection outside of any transaction, while no other of this process writes."""
         with self._writing, self._borrow() as connection:
             yield connection
 
     @contextlib.contextmanager
-    def _borrow(self) -> Iterator[sqlite3.Connection]:
+    def _borrow(self) -> Iterator[Connection]:
         connection = self._take()
         try:
             yield connection
@@ -105,7 +117,7 @@ class Database:
                 else:
                     self._idle.append(connection)
 
-    def _take(self) -> sqlite3.Connection:
+    def _take(self) -> Connection:
         with self._pool:
             if self._closed:
                 raise sqlite3.ProgrammingError("the job store is closed")
@@ -113,8 +125,10 @@ class Database:
                 return self._idle.pop()
             return self._connect()
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    def _connect(self) -> Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Connection
+        )
         try:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA journal_mode = WAL")
@@ -148,6 +162,10 @@ class Database:
                 finally:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
+
+
+def _tell_nobody(_: Collection[str]) -> None:
+    """Nobody listens yet."""
 
 
 def migrations() -> list[str]:

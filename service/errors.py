@@ -222,7 +222,7 @@ async def _problem_error(request: Request, error: Exception) -> JSONResponse:
 async def _storage(request: Request, error: Exception) -> JSONResponse:
     identifier = request_id(request.scope)
     problem = storage.problem_of(error)
-    log.error("request %s failed", identifier, exc_info=error, extra={"request_id": identifier})
+    log.error("request %s failed", identifier, exc_info=error)
     if problem is None:
         return internal(request.scope)
     return await _problem_error(request, problem)

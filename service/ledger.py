@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from service import transactions
+from service.records import HALF
 from service.states import JobStatus
 from workers.measures.protocol import Shard
 from workers.partials import Partial
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from service.database import Database
 
+
+LOW = (1 << HALF) - 1
 
 COUNTS = """shard < COALESCE(
     (SELECT shards FROM prefixes WHERE prefixes.job = shards.job AND prefixes.measure = shards.measure), 1 << 62)"""
@@ -28,8 +31,11 @@ class Ledger:
         self._database = database
         self._now = now
 
-    def plan(self, job: str, measures: Sequence[Sequence[Shard]]) -> None:
-        """Write the shards of all measures at once, so that progress never goes back; once only."""
+    def plan(self, job: str, measures: Sequence[Sequence[Shard]], seconds: Sequence[float] | None = None) -> None:
+        """Write the shards of all measures at once, so that progress never goes back; once only.
+
+        `seconds` are the worker seconds that each measure is expected to take, if that is known.
+        """
         with self._database.write() as connection:
             transactions.require_running(connection, job)
             if connection.execute("SELECT 1 FROM shards WHERE job = ? LIMIT 1", (job,)).fetchone():
@@ -48,6 +54,13 @@ class Ledger:
                     for shard in shards
                 ),
             )
+            for measure, shards in enumerate(measures):
+                total = sum(shard.comparisons for shard in shards)
+                rate = None if seconds is None or not total else seconds[measure] / total
+                connection.execute(
+                    "INSERT INTO progress VALUES (?, ?, ?, ?, 0, 0, ?, ?, 0, 0)",
+                    (job, measure, rate, len(shards), total >> HALF, total & LOW),
+                )
             transactions.update(connection, job, {}, self._now())
 
     def missing(self, job: str) -> Sequence[tuple[int, Shard]]:
@@ -63,10 +76,21 @@ class Ledger:
             for measure, shard, descriptor, comparisons in rows
         ]
 
-    def record(self, job: str, measure: int, shard: int, partial: bytes, seconds: float, *, tell: bool = False) -> bool:
+    def record(
+        self,
+        job: str,
+        measure: int,
+        shard: int,
+        partial: bytes,
+        seconds: float,
+        *,
+        preparing: float = 0.0,
+        tell: bool = False,
+    ) -> bool:
         """Write the result of one shard, unless it is there or the job does not run any more.
 
-        `tell` also appends an event; the flag returned says whether the result was taken.
+        `preparing` of the `seconds` went into arrays that other shards find prepared. `tell` also appends an event; the
+        flag returned says whether the result was taken.
         """
         with self._database.write() as connection:
             taken = connection.execute(
@@ -76,10 +100,23 @@ class Ledger:
             ).rowcount
             if not taken:
                 return False
+            connection.execute(
+                "UPDATE progress SET shards_done = shards_done + 1, seconds = seconds + ?,"
+                " done_high = done_high + (comparisons >> ?), done_low = done_low + (comparisons & ?)"
+                " FROM (SELECT comparisons FROM shards WHERE job = ? AND measure = ? AND shard = ?)"
+                " WHERE job = ? AND measure = ?",
+                (max(0.0, seconds - preparing), HALF, LOW, job, measure, shard, job, measure),
+            )
             transactions.update(connection, job, {}, self._now())
             if tell:
                 progress = transactions.fetch(connection, job).progress
-                data = {"progress": progress.percent, "shardsDone": progress.shards_done}
+                data = {
+                    "progress": progress.percent,
+                    "shardsDone": progress.shards_done,
+                    "shardsTotal": progress.shards_total,
+                    "comparisonsDone": progress.comparisons_done,
+                    "comparisonsTotal": progress.comparisons_total,
+                }
                 transactions.append(connection, job, "progress", data, self._now())
             return True
 
@@ -94,10 +131,16 @@ class Ledger:
         with self._database.write() as connection:
             transactions.require_running(connection, job)
             connection.execute("INSERT INTO prefixes (job, measure, shards) VALUES (?, ?, ?)", (job, measure, shards))
+            dropped = "shards WHERE job = ? AND measure = ? AND shard >= ? AND seconds IS NULL"
             connection.execute(
-                "DELETE FROM shards WHERE job = ? AND measure = ? AND shard >= ? AND seconds IS NULL",
-                (job, measure, shards),
+                "UPDATE progress SET shards_total = shards_total - number,"
+                " total_high = total_high - high, total_low = total_low - low"
+                " FROM (SELECT COUNT(*) AS number, COALESCE(SUM(comparisons >> ?), 0) AS high,"
+                f" COALESCE(SUM(comparisons & ?), 0) AS low FROM {dropped})"
+                " WHERE job = ? AND measure = ?",
+                (HALF, LOW, job, measure, shards, job, measure),
             )
+            connection.execute(f"DELETE FROM {dropped}", (job, measure, shards))
             transactions.update(connection, job, {}, self._now())
             data = {"measure": measure, "shards": shards}
             transactions.append(connection, job, "settled", data, self._now())

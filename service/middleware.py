@@ -13,9 +13,12 @@ from starlette.exceptions import HTTPException
 
 from service import errors
 from service.settings import is_loopback
+from workers import logs
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from service.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +33,9 @@ class RequestContext:
     an unforeseen exception has the identifier too.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -40,26 +44,36 @@ class RequestContext:
         sent = Headers(scope=scope).get("x-request-id", "")
         identifier = sent if REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = identifier
-        begin = time.perf_counter()
+        with logs.bound(request_id=identifier):
+            await self._answer(identifier, scope, receive, send)
+
+    async def _answer(self, identifier: str, scope: Scope, receive: Receive, send: Send) -> None:
+        begin, seconds = time.perf_counter(), 0.0
         status = 0
 
         async def tagged(message: Message) -> None:
-            nonlocal status
+            nonlocal status, seconds
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, seconds = message["status"], time.perf_counter() - begin
                 MutableHeaders(scope=message)["X-Request-ID"] = identifier
             await send(message)
 
-        about = {"request_id": identifier, "method": scope["method"], "path": scope["path"]}
         try:
             await self._app(scope, receive, tagged)
         except Exception:
-            log.exception("request %s failed", identifier, extra=about)
+            log.exception("request %s failed", identifier)
             if status:
                 raise  # too late for an answer: the server must break the connection
             await errors.internal(scope)(scope, receive, tagged)
         finally:
-            log.debug("answered", extra={**about, "status": status, "seconds": time.perf_counter() - begin})
+            self._tell(scope, status, seconds, time.perf_counter() - begin)
+
+    def _tell(self, scope: Scope, status: int, seconds: float, whole: float) -> None:
+        """Count the request and write its line: by its template, because paths may be anything."""
+        template = getattr(scope.get("route"), "path", None)
+        self._metrics.request(scope["method"], template, status, seconds)
+        about = {"method": scope["method"], "template": template, "status": status, "ms": round(1000 * whole, 1)}
+        log.info("answered", extra=about)
 
 
 class LoopbackHost:

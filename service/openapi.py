@@ -24,6 +24,7 @@ DESCRIPTIONS = {
     410: "Gone",
     413: "The body is too large",
     422: "The request is not valid, or its data is not",
+    429: "Too much at once",
     500: "The service failed",
     503: "Not available now",
     507: "No space left",

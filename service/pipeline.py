@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from service import artifacts, finishing, grid_results, results
 from service.counting import Counting
+from service.metrics import Metrics
 from service.planning import Workplace
 from service.preparing import Preparation, Stopped
 from service.processes import read_request
+from service.shares import Shares
 from service.states import Phase
 from workers.errors import ProblemError
 from workers.measures import registry
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from service.preparing import Prepared
     from service.records import Job
     from service.store import JobStore
+    from service.turns import Turns
     from workers.cluster import Cluster
 
 
@@ -39,6 +42,9 @@ class JobContext:
     cluster: Cluster
     artifacts_directory: Path
     shard_seconds: float
+    turns: Turns
+    shares: Shares = field(default_factory=Shares)
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 @dataclass
@@ -59,23 +65,45 @@ class Pipeline:
 
     async def run(self) -> bool:
         """Bring the job to its results; False if it was stopped before."""
+        with self.context.shares.sharing(self.job.id, self.job.owner):
+            try:
+                await self.context.turns.take(self.job.id, self.stop)
+                return await self._run()
+            finally:
+                self.context.turns.leave(self.job.id)
+
+    async def _run(self) -> bool:
         begin = time.monotonic()
+        context = self.context
         try:
-            prepared = await Preparation(self.job, self.request, self.context.cluster, self.stop).run()
+            prepared = await Preparation(self.job, self.request, context.cluster, self.stop, context.shares).run()
         except Stopped:
             return False
         digest = None if prepared.groups is None else prepared.groups.digest
         await asyncio.to_thread(self.context.store.record_staged, self.job.id, prepared.arrays, digest)
         counting = time.monotonic()
         self.timings["stage"] = round(counting - begin, 3)
+        context.metrics.staged(counting - begin)
         await self._enter(Phase.COUNT)
         if not await self._count(prepared):
             return False
         finishing = time.monotonic()
         self.timings["count"] = round(finishing - counting, 3)
         await self._enter(Phase.FINISH)
-        await asyncio.to_thread(self._finish, prepared, len(self.threads()))
-        return True
+        return await self._finished(prepared)
+
+    async def _finished(self, prepared: Prepared) -> bool:
+        """Finish in a thread; False as soon as the job is stopped, for then that thread writes nothing any more."""
+        finish = asyncio.ensure_future(asyncio.to_thread(self._finish, prepared, len(self.threads())))
+        stopped = asyncio.ensure_future(self.stop.wait())
+        try:
+            await asyncio.wait((finish, stopped), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+        if finish.done():
+            return finish.result()
+        finish.add_done_callback(lambda left: left.exception())  # nobody asks for it any more
+        return False
 
     async def _enter(self, phase: Phase) -> None:
         await asyncio.to_thread(self.context.store.enter, self.job.id, phase)
@@ -91,8 +119,15 @@ class Pipeline:
             prepared=prepared,
             place=Workplace(self.context.shard_seconds, found.worker_memory, found.threads),
             threads=self.threads,
+            turns=self.context.turns,
+            shares=self.context.shares,
+            metrics=self.context.metrics,
         )
-        return await counting.run(self.context.cluster, self.stop)
+        while not await counting.run(self.context.cluster, self.stop):
+            if self.stop.is_set():
+                return False
+            await self.context.turns.take(self.job.id, self.stop)
+        return True
 
     async def _require_plugins(self) -> None:
         """Refuse to count with another package's measure where workers do not have it as it is here."""
@@ -102,8 +137,8 @@ class Pipeline:
             detail = f"The job's measure is of a package that must be the same everywhere: {'; '.join(different)}."
             raise ProblemError("cluster-unavailable", detail, "system")
 
-    def _finish(self, prepared: Prepared, workers: int) -> None:
-        """Add up the ledger, and write artifacts and results."""
+    def _finish(self, prepared: Prepared, workers: int) -> bool:
+        """Add up the ledger, and write artifacts and results; False if the job was stopped before."""
         begin = time.monotonic()
         store, job = self.context.store, self.job.id
         found, unsettled = finishing.outcomes(store.ledger, job, self.request, prepared)
@@ -111,6 +146,8 @@ class Pipeline:
         outcomes = [(options, artifacts.with_rows(outcome, stored)) for options, outcome in found]
         for position, (_, outcome) in enumerate(outcomes):
             for what, values in outcome.artifacts.items():
+                if self.stop.is_set():
+                    return False
                 name = artifacts.name(position, what)
                 artifacts.write(self.context.artifacts_directory, job, name, values)
         self.timings["finish"] = round(time.monotonic() - begin, 3)
@@ -130,4 +167,8 @@ class Pipeline:
             )
         )
         # A figure that is not finite would be no JSON: better a failed job than a document nobody can read.
-        store.succeed(job, json.dumps(document, allow_nan=False))
+        text = json.dumps(document, allow_nan=False)
+        if self.stop.is_set():
+            return False
+        store.succeed(job, text)
+        return True

@@ -15,6 +15,7 @@ from workers.errors import ProblemError
 from workers.inspection import GroupsTask, SymmetryTask, check_symmetry, read_groups
 from workers.measures import registry
 from workers.references import RowRange
+from workers.running import Task
 from workers.subjects import StagedSide
 from workers.tasks import IdentifiersTask, StageTask, check_rows, stage_side
 
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
     from service.records import Job
     from service.schemas import Request
+    from service.shares import Shares
     from workers.groups import Groups
     from workers.staging import StagedArray
 
-TaskType = TypeVar("TaskType", bound=execute.Task)
+TaskType = TypeVar("TaskType", bound=Task)
 Result = TypeVar("Result")
 
 
@@ -69,6 +71,7 @@ class Preparation:
     request: Request
     cluster: execute.Dispatcher
     stop: asyncio.Event
+    shares: Shares
 
     async def run(self) -> Prepared:
         """Stage both arrays, see that a resumed job goes on with those it began with, and that they go together.
@@ -80,9 +83,9 @@ class Preparation:
         Stopped
             If the job was stopped before all was done.
         """
-        job, attempt = self.job.id, self.job.attempt
+        job, attempt, request_id = self.job.id, self.job.attempt, self.job.request_id
         names = self.request.arrays()
-        tasks = [StageTask(job, attempt, name, self.request.side(name)) for name in names]
+        tasks = [StageTask(job, attempt, name, self.request.side(name), request_id) for name in names]
         found = {task.name: array for task, array in await self._on_workers(stage_side, tasks, "stage")}
         staged = {name: found[name] for name in names}
         for name, earlier in (self.job.staged or {}).items():
@@ -103,6 +106,7 @@ class Preparation:
             key=lambda task: f"ordsim-{task.job}-{task.attempt}-{step}-{getattr(task, 'name', '')}",
             limit=max(1, len(tasks)),
             stop=self.stop,
+            place=lambda _: self.shares.now,
         )
         async with aclosing(running) as answers:
             found = [pair async for pair in answers]
@@ -120,7 +124,8 @@ class Preparation:
             return
         # Several layers of one model usually have the same identifiers, which are compared once.
         for other in dict.fromkeys(known[1:]):
-            task = IdentifiersTask(self.job.id, self.job.attempt, known[0], other, self.request.missing_chunks)
+            missing = self.request.missing_chunks
+            task = IdentifiersTask(self.job.id, self.job.attempt, known[0], other, missing, self.job.request_id)
             await self._on_workers(check_rows, [task], "identifiers")
 
     async def check_symmetry(self, staged: Mapping[str, StagedArray]) -> None:
@@ -131,7 +136,7 @@ class Preparation:
             return
         first = f"{needing[0].measure} ({needing[0].method})"
         tasks = [
-            SymmetryTask(self.job.id, self.job.attempt, StagedSide(name, side, array), first)
+            SymmetryTask(self.job.id, self.job.attempt, StagedSide(name, side, array), first, self.job.request_id)
             for name, array in staged.items()
             if (side := self.request.side(name)).distance is Distance.PRECOMPUTED
         ]
@@ -142,7 +147,8 @@ class Preparation:
         reference = self.request.groups_of_rows(rows)
         if reference is None:
             return None
-        task = GroupsTask(self.job.id, self.job.attempt, reference, self.request.missing_chunks)
+        missing = self.request.missing_chunks
+        task = GroupsTask(self.job.id, self.job.attempt, reference, missing, self.job.request_id)
         ((_, groups),) = await self._on_workers(read_groups, [task], "groups")
         _require_unchanged("groups", self.job.groups_digest, groups.digest)
         return groups

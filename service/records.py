@@ -13,16 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 HALF = 32
-LOW = (1 << HALF) - 1
-
-PROGRESS = f"""
-    SELECT job, measure, COUNT(*) AS total, COUNT(seconds) AS done, TOTAL(seconds) AS spent,
-           SUM(comparisons >> {HALF}) AS total_high, SUM(comparisons & {LOW}) AS total_low,
-           SUM(IIF(seconds IS NULL, 0, comparisons >> {HALF})) AS done_high,
-           SUM(IIF(seconds IS NULL, 0, comparisons & {LOW})) AS done_low
-    FROM shards WHERE job IN (SELECT value FROM json_each(?)) GROUP BY job, measure
-"""
-"""Progress of several jobs. Halves are summed apart: the comparisons of a job may exceed 64 bits."""
+PROGRESS = "SELECT * FROM progress WHERE job IN (SELECT value FROM json_each(?))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +23,11 @@ class Progress:
     Attributes
     ----------
     remaining_seconds : float or None
-        Worker seconds of the shards that are left, at the rate of the finished shards of the same measure; a
-        measure without finished shards is taken to have shards as long as the others'. None until a shard is
-        finished.
+        Worker seconds of the comparisons that are left: each measure at the rate of its own finished shards, or,
+        before there are any, at the rate by the model of costs, corrected by how right that was about the other
+        measures. None until a shard is finished.
+    longest_shard : float
+        Seconds that the longest of the shards that are left is expected to take.
     """
 
     shards_done: int = 0
@@ -42,6 +35,7 @@ class Progress:
     comparisons_done: int = 0
     comparisons_total: int = 0
     remaining_seconds: float | None = None
+    longest_shard: float = 0.0
 
     @property
     def percent(self) -> int:
@@ -89,6 +83,23 @@ class Job:
         return 100 if self.status is JobStatus.SUCCESSFUL else self.progress.percent
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of a job's history, numbered from 1."""
+
+    number: int
+    time: str
+    kind: str
+    data: dict[str, Any]
+
+    @property
+    def final(self) -> bool:
+        """Whether none comes after it."""
+        return self.kind in FINAL
+
+
+FINAL = frozenset(status.value for status in JobStatus if status.final)
+
 COLUMNS = """number, job, process, status, phase, attempt, recoveries, cancel_requested, label, tags, request, arrays,
     request_id, owner, created, started, finished, updated, staged, groups_digest, exception, expired"""
 """Everything but the results, which may be long."""
@@ -99,6 +110,11 @@ def read_jobs(connection: sqlite3.Connection, rows: Iterable[sqlite3.Row]) -> li
     rows = list(rows)
     progress = _progress(connection, [row["job"] for row in rows])
     return [_job(row, progress.get(row["job"], Progress())) for row in rows]
+
+
+def read_event(row: sqlite3.Row) -> Event:
+    """Turn a row of events into one."""
+    return Event(row["number"], row["time"], row["kind"], json.loads(row["data"]))
 
 
 def _job(row: sqlite3.Row, progress: Progress) -> Job:
@@ -141,14 +157,52 @@ def _progress(connection: sqlite3.Connection, jobs: list[str]) -> dict[str, Prog
 
 
 def _add_up(rows: list[sqlite3.Row]) -> Progress:
-    done = [(row["done_high"] << HALF) + row["done_low"] for row in rows]
-    total = [(row["total_high"] << HALF) + row["total_low"] for row in rows]
-    shards_done = sum(row["done"] for row in rows)
-    remaining = None
-    if shards_done:
-        seconds_per_shard = sum(row["spent"] for row in rows) / shards_done
-        remaining = sum(
-            row["spent"] * (of - part) / part if part else row["total"] * seconds_per_shard
-            for row, part, of in zip(rows, done, total, strict=True)
+    measures = [
+        _Measure(
+            shards_left=row["shards_total"] - row["shards_done"],
+            done=(row["done_high"] << HALF) + row["done_low"],
+            total=(row["total_high"] << HALF) + row["total_low"],
+            seconds=row["seconds"],
+            rate=row["rate"],
         )
-    return Progress(shards_done, sum(row["total"] for row in rows), sum(done), sum(total), remaining)
+        for row in rows
+    ]
+    shards_done = sum(row["shards_done"] for row in rows)
+    left = _seconds_left(measures, shards_done) if shards_done else []
+    shards_left = [measure.shards_left for measure in measures]
+    return Progress(
+        shards_done,
+        sum(row["shards_total"] for row in rows),
+        sum(measure.done for measure in measures),
+        sum(measure.total for measure in measures),
+        sum(left) if left else None,
+        max((seconds / shards for seconds, shards in zip(left, shards_left, strict=False) if shards), default=0.0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """How far one measure is: comparisons, and worker seconds."""
+
+    shards_left: int
+    done: int
+    total: int
+    seconds: float
+    rate: float | None
+
+
+def _seconds_left(measures: list[_Measure], shards_done: int) -> list[float]:
+    """Worker seconds that each measure still takes."""
+    known = [measure for measure in measures if measure.done and measure.rate]
+    expected = sum(measure.done * (measure.rate or 0) for measure in known)
+    correction = sum(measure.seconds for measure in known) / expected if expected else 1.0
+    each = sum(measure.seconds for measure in measures) / shards_done
+    left = []
+    for measure in measures:
+        if measure.done:
+            left.append(measure.seconds / measure.done * (measure.total - measure.done))
+        elif measure.rate is not None:
+            left.append(correction * measure.rate * measure.total)
+        else:  # planned before rates were written down
+            left.append(each * measure.shards_left)
+    return left

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from service import errors, storage
 from service.pipeline import Pipeline
 from service.states import StoreError
+from service.status import Crew
+from workers import logs
 from workers.errors import ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from service.pipeline import JobContext
     from service.records import Job
@@ -36,21 +38,22 @@ DRAIN_SECONDS = 3.0
 
 
 class Runner:
-    """Runs jobs until it is stopped. `wake`, `announce` and `workers` may be used from any thread."""
+    """Runs jobs until it is stopped. `wake` and `workers` may be used from any thread."""
 
-    def __init__(self, context: JobContext, max_running: int) -> None:
+    def __init__(self, context: JobContext) -> None:
         self._context = context
         self._store = context.store
-        self._max_running = max_running
         self._wake = asyncio.Event()
+        self._cancellation = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._supervisor: asyncio.Task[None] | None = None
+        self._supervisors: list[asyncio.Task[None]] = []
         self._running: dict[str, asyncio.Task[None]] = {}
         self._stops: dict[str, asyncio.Event] = {}
-        self._waiting: dict[str, list[asyncio.Event]] = {}
         self._without_room: set[str] = set()
         self._closing = False
         self._threads: Mapping[str, int] = {}
+        self._workload: Mapping[str, float] = {}
+        self._differences: list[str] = []
 
     @property
     def workers(self) -> int:
@@ -62,18 +65,25 @@ class Runner:
         """How many jobs wait because the disk of the state directory is full."""
         return len(self._without_room)
 
+    @property
+    def crew(self) -> Crew:
+        """Who worked on what when the supervisor last looked."""
+        return Crew(self.workers, sum(self._threads.values()), self._workload)
+
     async def start(self) -> None:
         """Take up what an earlier service left unfinished, and begin."""
         self._loop = asyncio.get_running_loop()
         await asyncio.to_thread(self._store.recover)
-        self._supervisor = asyncio.create_task(self._supervise())
+        # Apart: a cancellation must not wait for a cluster that is slow to answer.
+        looks = ((self._look, self._wake), (self._stop_cancelled, self._cancellation))
+        self._supervisors = [asyncio.create_task(self._supervise(look, event)) for look, event in looks]
 
     async def stop(self) -> None:
         """End soon: running jobs go back into the queue, and go on at the next start."""
         self._closing = True
-        if self._supervisor is not None:
-            self._supervisor.cancel()
-            await asyncio.gather(self._supervisor, return_exceptions=True)
+        for supervisor in self._supervisors:
+            supervisor.cancel()
+        await asyncio.gather(*self._supervisors, return_exceptions=True)
         for stop in self._stops.values():
             stop.set()
         tasks = list(self._running.values())
@@ -89,58 +99,39 @@ class Runner:
 
     def wake(self) -> None:
         """Make the supervisor look at the store now: a job was submitted or cancelled."""
-        self._from_any_thread(self._wake.set)
-
-    def announce(self, job: str) -> None:
-        """Tell those who wait for the job that it is final."""
-
-        def tell() -> None:
-            for event in self._waiting.get(job, ()):
-                event.set()
-
-        self._from_any_thread(tell)
-
-    @contextlib.contextmanager
-    def expecting(self, job: str) -> Iterator[asyncio.Event]:
-        """Give an event that is set when the job becomes final from now on."""
-        event = asyncio.Event()
-        self._waiting.setdefault(job, []).append(event)
-        try:
-            yield event
-        finally:
-            self._waiting[job].remove(event)
-            if not self._waiting[job]:
-                del self._waiting[job]
-
-    def _from_any_thread(self, function: Callable[[], None]) -> None:
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(function)
+            for event in (self._wake, self._cancellation):
+                self._loop.call_soon_threadsafe(event.set)
 
-    async def _supervise(self) -> None:
+    async def _supervise(self, look: Callable[[], Awaitable[None]], wake: asyncio.Event) -> None:
         while not self._closing:
-            self._wake.clear()
+            wake.clear()
             try:
-                await self._look()
+                await look()
             except Exception:
                 # The queue must outlive a full disk or a lost scheduler: look again at the next tick.
                 log.exception("the supervisor could not look after the queue")
             # Not `wait_for`: on Python 3.11 it loses a cancellation that comes together with the event.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TICK_SECONDS):
-                    await self._wake.wait()
+                    await wake.wait()
 
-    async def _look(self) -> None:
-        self._threads = await self._count_threads()
+    async def _stop_cancelled(self) -> None:
         for job in await asyncio.to_thread(self._store.cancelled):
             if job in self._stops:
                 self._stops[job].set()
+
+    async def _look(self) -> None:
+        self._threads = await self._count_threads()
         await self._take_up_adrift()
-        while self.workers and len(self._running) < self._max_running:
+        self._workload = await asyncio.to_thread(self._store.workload)
+        while self.workers and self._context.turns.wanted:
             claimed = await asyncio.to_thread(self._store.claim)
             if claimed is None:
                 break
             self._stops[claimed.id] = asyncio.Event()
             self._running[claimed.id] = asyncio.create_task(self._run(claimed))
+            await asyncio.sleep(0)  # it asks for its turn
 
     async def _take_up_adrift(self) -> None:
         """Look after jobs that run in the store alone: their end could not be written down when it came."""
@@ -149,49 +140,56 @@ class Runner:
             return
         log.warning("taking up again what nobody runs: %s", ", ".join(sorted(adrift)))
         await asyncio.to_thread(self._store.recover, adrift)
-        for job in adrift:
-            if (await asyncio.to_thread(self._store.get, job)).status.final:
-                self.announce(job)
 
     async def _count_threads(self) -> Mapping[str, int]:
         try:
             async with asyncio.timeout(CLUSTER_SECONDS):
-                return await self._context.cluster.worker_threads()
+                threads = await self._context.cluster.worker_threads()
+                differences = await self._context.cluster.differences() if threads else []
         except (OSError, TimeoutError, RuntimeError) as error:
             log.warning("the cluster does not answer: %s", error)
             return {}
+        if differences != self._differences:
+            self._differences = differences
+            for difference in differences:
+                log.error("no job is started: %s", difference)
+        return {} if differences else threads
 
     async def _run(self, job: Job) -> None:
         """Run one job to its end, whatever that is."""
-        about = {"job": job.id, "attempt": job.attempt}
-        log.info("job %s starts", job.id, extra=about)
+        with logs.bound(request_id=job.request_id, job=job.id, attempt=job.attempt):
+            await self._run_logged(job)
+
+    async def _run_logged(self, job: Job) -> None:
+        log.info("job %s starts", job.id)
         try:
             if job.recoveries >= RECOVERIES_LIMIT:
                 raise _given_up(job)
             finished = await Pipeline(job, self._context, self._stops[job.id], lambda: self._threads).run()
             if not finished and not self._closing:
                 await self._dismiss(job)
-            log.info("job %s ends", job.id, extra=about)
+            log.info("job %s ends", job.id)
         except ProblemError as error:
-            log.warning("job %s failed: %s", job.id, error, extra=about)
+            log.warning("job %s failed: %s", job.id, error)
             await self._fail(job, error)
         except Exception as error:
             if storage.is_full(error):
                 await self._wait_for_room(job)
                 return
-            log.exception("job %s failed", job.id, extra=about)
+            log.exception("job %s failed", job.id)
             detail = f"The service failed on this job. Its log has the reason under job {job.id}."
             await self._fail(job, storage.problem_of(error) or ProblemError("internal", detail, "system"))
         finally:
             self._running.pop(job.id, None)
             self._stops.pop(job.id, None)
             self._without_room.discard(job.id)
-            self.announce(job.id)
             self._wake.set()
 
     async def _dismiss(self, job: Job) -> None:
         try:
             await asyncio.to_thread(self._store.dismiss, job.id)
+        except StoreError:
+            log.info("job %s had finished when it was cancelled", job.id)
         except sqlite3.Error:
             # It was cancelled, and did not fail: the supervisor dismisses it as soon as the store can be written.
             log.exception("job %s could not be marked as dismissed", job.id)

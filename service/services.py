@@ -5,6 +5,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from service.feeds import Feeds
+from service.metrics import Metrics
 from service.planning import Workplace
 from service.runner import Runner
 from service.settings import Settings
@@ -22,6 +24,8 @@ class Services:
     store: JobStore
     cluster: Cluster
     runner: Runner
+    feeds: Feeds
+    metrics: Metrics
 
     async def workplace(self) -> Workplace:
         """What there is to compute with now."""

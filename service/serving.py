@@ -16,6 +16,7 @@ import uvicorn
 
 from service.app import create_app
 from service.lock import StateDirectoryInUseError
+from workers import logs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -40,8 +41,9 @@ class NotStartedError(Exception):
 class Server(uvicorn.Server):
     """uvicorn that says where it listens, and for which a signal is an order to end, not a failure."""
 
-    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+    def __init__(self, config: uvicorn.Config, application: FastAPI, settings: Settings) -> None:
         super().__init__(config)
+        self._application = application
         self._settings = settings
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -54,6 +56,11 @@ class Server(uvicorn.Server):
             logger.setLevel(logging.NOTSET)
         if self.started and sockets and not self.should_exit:
             print(_welcome(self._settings, sockets[0]), flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams of events first: the server waits for whoever it still answers."""
+        self._application.state.services.feeds.close()
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -86,7 +93,7 @@ def run(settings: Settings, ends_with_stdin: bool = False) -> None:
     NotStartedError
         If the address, the state directory or the job store cannot be had.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.configure(settings.log_format, settings.log_level, settings.hidden())
     listener = _listen(settings)
     application = create_app(settings)
     failures = _note_failures(application)
@@ -97,7 +104,7 @@ def run(settings: Settings, ends_with_stdin: bool = False) -> None:
         lifespan="on",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    server = Server(config, settings)
+    server = Server(config, application, settings)
     if ends_with_stdin:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     with listener, contextlib.suppress(SystemExit):  # uvicorn's way to say that it did not start

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ByteSize, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from workers import logs
 from workers.environment import PREFIX
 from workers.references import Root, Roots
 
@@ -38,7 +39,12 @@ class Settings(BaseSettings):
     shard_seconds : float
         About how long one shard computes.
     max_running : int
-        Jobs that run at once; others wait in the queue.
+        Jobs that compute at once; others wait in the queue, or for their next turn.
+    turn_seconds : float
+        How long a job computes, while others wait, before it is their turn.
+    log_format : {"text", "json"}
+    log_level : {"debug", "info", "warning", "error"}
+        Of the service and its workers; at "info" every request and every shard has a line.
     retain_days : float or None
         Days that results and artifacts of a job are kept after its end; for ever if None.
     """
@@ -54,6 +60,9 @@ class Settings(BaseSettings):
     shard_seconds: float = Field(default=0.5, gt=0, le=3600, allow_inf_nan=False)
     max_running: int = Field(default=4, ge=1, le=64)
     retain_days: float | None = Field(default=None, ge=0, le=36500, allow_inf_nan=False)
+    turn_seconds: float = Field(default=10.0, gt=0, le=86_400, allow_inf_nan=False)
+    log_format: logs.Style = "text"
+    log_level: logs.Level = "warning"
 
     @field_validator("host")
     @classmethod
@@ -92,6 +101,10 @@ class Settings(BaseSettings):
     def known_roots(self) -> Roots:
         """The roots in the form that `workers.references` resolves against."""
         return {name: Root(name, directory) for name, directory in self.roots.items()}
+
+    def hidden(self) -> dict[str, str]:
+        """What logs say in place of directories: where data are is the operator's business alone."""
+        return logs.hidden_directories(self.roots, str(self.state_dir.resolve()))
 
     @property
     def database(self) -> Path:

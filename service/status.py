@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from service.states import JobStatus, Phase
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from service.records import Job
 
 JSON = "application/json"
 
 
-def status_document(job: Job, workers: int) -> dict[str, Any]:
-    """Build the status of a job; `workers` is how many are connected now."""
-    progress = job.progress
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Who works: connected workers, shards that run at once, worker seconds that each running job still takes."""
+
+    workers: int = 0
+    threads: int = 0
+    workload: Mapping[str, float] = field(default_factory=dict)
+
+
+def status_document(job: Job, crew: Crew) -> dict[str, Any]:
+    """Build the status of a job."""
+    progress, workers = job.progress, crew.workers
     return {
         "jobID": job.id,
         "process": job.process,
@@ -36,7 +48,7 @@ def status_document(job: Job, workers: int) -> dict[str, Any]:
             "shardsTotal": progress.shards_total,
             "comparisonsDone": progress.comparisons_done,
             "comparisonsTotal": progress.comparisons_total,
-            "etaSeconds": eta_seconds(job, workers),
+            "etaSeconds": eta_seconds(job, crew),
             "attempt": job.attempt,
             # Nothing that changes later may stand in the status of a final job.
             "workers": workers if job.status is JobStatus.RUNNING else 0,
@@ -46,12 +58,18 @@ def status_document(job: Job, workers: int) -> dict[str, Any]:
     }
 
 
-def eta_seconds(job: Job, workers: int) -> float | None:
-    """Seconds until the shards are done, if all workers go on as they did; None while nobody can know."""
-    remaining = job.progress.remaining_seconds
-    if job.status is not JobStatus.RUNNING or remaining is None or workers == 0:
+def eta_seconds(job: Job, crew: Crew) -> float | None:
+    """Seconds until the shards are done, if all workers go on as they did; None while nobody can know.
+
+    Jobs that run share the workers equally: until this one is done, each of the others gets as much as it, or all that
+    it still needs if that is less.
+    """
+    own = job.progress.remaining_seconds
+    if job.status is not JobStatus.RUNNING or job.phase is Phase.FINISH or own is None or crew.threads == 0:
         return None
-    return round(remaining / workers, 1)
+    others = sum(min(own, left) for name, left in crew.workload.items() if name != job.id)
+    # The last shards leave threads idle: none ends sooner than the longest of them takes.
+    return round(max((own + others) / crew.threads, job.progress.longest_shard), 1)
 
 
 def links(job: Job) -> list[dict[str, str]]:

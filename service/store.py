@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from service import submissions, transactions
 from service.database import Database
 from service.ledger import Ledger
-from service.records import COLUMNS, Job, read_jobs
+from service.records import COLUMNS, Event, Job, read_event, read_jobs
 from service.retention import Retention, as_text
-from service.states import IllegalTransitionError, JobStatus, Phase
+from service.states import IllegalTransitionError, JobStatus, Phase, UnknownJobError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from service.submissions import NewJob
     from workers.staging import StagedArray
+
+
+ALL_EVENTS = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +37,6 @@ class Filters:
     label: str | None = None
     tags: tuple[tuple[str, str], ...] = ()
     owner: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One entry of a job's history, numbered from 1."""
-
-    number: int
-    time: str
-    kind: str
-    data: dict[str, Any]
 
 
 def utc_now() -> datetime:
@@ -121,6 +114,12 @@ class JobStore:
             jobs = read_jobs(connection, rows[:limit])
         return jobs, jobs[-1].number if len(rows) > limit else None
 
+    def count(self) -> Mapping[tuple[str, str], int]:
+        """How many jobs there are of each status and process."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT status, process, COUNT(*) FROM jobs GROUP BY status, process").fetchall()
+        return {(status, process): number for status, process, number in rows}
+
     def results(self, job: str) -> str:
         """Return the results of a successful job as JSON text; LookupError before that."""
         with self._database.read() as connection:
@@ -129,14 +128,28 @@ class JobStore:
             raise LookupError(job)
         return str(row["results"])
 
-    def events(self, job: str, after: int = 0) -> Sequence[Event]:
-        """Return what happened to a job after event number `after`."""
+    def on_events(self, tell: Callable[[Collection[str]], None]) -> None:
+        """Have `tell` called with the names of jobs that have new events, from whichever thread wrote them."""
+        self._database.tell = tell
+
+    def events(self, job: str, after: int = 0, limit: int = ALL_EVENTS) -> Sequence[Event]:
+        """Return what happened to a job after event number `after`, the first `limit` of it."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT number, time, kind, data FROM events WHERE job = ? AND number > ? ORDER BY number",
-                (job, after),
+                "SELECT number, time, kind, data FROM events WHERE job = ? AND number > ? ORDER BY number LIMIT ?",
+                (job, after, limit),
             ).fetchall()
-        return [Event(row["number"], row["time"], row["kind"], json.loads(row["data"])) for row in rows]
+        return [read_event(row) for row in rows]
+
+    def last_event(self, job: str) -> Event:
+        """Return the newest event of a job; UnknownJobError if there is no such job."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT number, time, kind, data FROM events WHERE job = ? ORDER BY number DESC LIMIT 1", (job,)
+            ).fetchone()
+        if row is None:
+            raise UnknownJobError(job)
+        return read_event(row)
 
     # The life of a job
 
@@ -145,6 +158,13 @@ class JobStore:
         with self._database.read() as connection:
             rows = connection.execute("SELECT job FROM jobs WHERE status = ?", (JobStatus.RUNNING,)).fetchall()
         return [row["job"] for row in rows]
+
+    def workload(self) -> Mapping[str, float]:
+        """Worker seconds that each running job still takes, as far as that is known."""
+        with self._database.read() as connection:
+            rows = connection.execute(f"SELECT {COLUMNS} FROM jobs WHERE status = ?", (JobStatus.RUNNING,)).fetchall()
+            jobs = read_jobs(connection, rows)
+        return {job.id: job.progress.remaining_seconds or 0.0 for job in jobs}
 
     def recover(self, jobs: Collection[str] | None = None, *, broken_off: bool = True) -> None:
         """Put jobs that nobody runs any more back into the queue, one attempt further; dismiss the cancelled.
@@ -159,7 +179,7 @@ class JobStore:
         with self._database.write() as connection:
             rows = connection.execute(
                 "SELECT job, attempt, cancel_requested, recoveries, recovered_shards,"
-                " (SELECT COUNT(seconds) FROM shards WHERE shards.job = jobs.job) AS done"
+                " (SELECT COALESCE(SUM(shards_done), 0) FROM progress WHERE progress.job = jobs.job) AS done"
                 " FROM jobs WHERE status = ?",
                 (JobStatus.RUNNING,),
             ).fetchall()
@@ -179,11 +199,13 @@ class JobStore:
                 transactions.move(connection, row["job"], JobStatus.ACCEPTED, columns, self._now())
 
     def claim(self) -> Job | None:
-        """Start the oldest accepted job."""
+        """Start the oldest accepted job of an owner with the fewest that run."""
         with self._database.write() as connection:
             row = connection.execute(
-                "SELECT job, started FROM jobs WHERE status = ? ORDER BY number LIMIT 1",
-                (JobStatus.ACCEPTED,),
+                "SELECT job, started FROM jobs LEFT JOIN"
+                " (SELECT owner, COUNT(*) AS running FROM jobs WHERE status = ? GROUP BY owner) USING (owner)"
+                " WHERE status = ? ORDER BY COALESCE(running, 0), number LIMIT 1",
+                (JobStatus.RUNNING, JobStatus.ACCEPTED),
             ).fetchone()
             if row is None:
                 return None

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
 
+    from service.database import Connection
+
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
@@ -58,7 +60,7 @@ def known(connection: sqlite3.Connection, new: NewJob) -> str | None:
     return str(row["job"])
 
 
-def insert(connection: sqlite3.Connection, new: NewJob, now: str) -> None:
+def insert(connection: Connection, new: NewJob, now: str) -> None:
     """Write an accepted job, its idempotency key if it has one, and its first event."""
     connection.execute(
         "INSERT INTO jobs (job, process, status, label, tags, request, arrays, request_id, owner, created, updated)"

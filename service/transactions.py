@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
 
+    from service.database import Connection
+
 
 def fetch(connection: sqlite3.Connection, job: str, owner: str | None = None) -> Job:
     """Return one job; UnknownJobError if there is none, or if an owner is named and it is another's."""
@@ -43,7 +45,7 @@ def update(connection: sqlite3.Connection, job: str, columns: Mapping[str, Any],
     connection.execute(f"UPDATE jobs SET {assignments} WHERE job = ?", (*columns.values(), job))
 
 
-def move(connection: sqlite3.Connection, job: str, to: JobStatus, columns: Mapping[str, Any], now: str) -> None:
+def move(connection: Connection, job: str, to: JobStatus, columns: Mapping[str, Any], now: str) -> None:
     """Change a job's status, if the table of transitions allows it from where the job is now."""
     columns = {**columns, "status": to, "updated": now}
     if to.final:
@@ -61,8 +63,9 @@ def move(connection: sqlite3.Connection, job: str, to: JobStatus, columns: Mappi
     append(connection, job, to, {}, now)
 
 
-def append(connection: sqlite3.Connection, job: str, kind: str, data: Mapping[str, Any], now: str) -> None:
-    """Add an entry to a job's history."""
+def append(connection: Connection, job: str, kind: str, data: Mapping[str, Any], now: str) -> None:
+    """Add an entry to a job's history, of which those who listen learn with the end of the transaction."""
+    connection.touched.add(job)
     connection.execute(
         "INSERT INTO events (job, number, time, kind, data)"
         " SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ? FROM events WHERE job = ?",

@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster, Nanny, Security
 from distributed.system import MEMORY_LIMIT
 
 from ordsim_core import kernel_cache
-from workers import cancellation, preload
+from workers import cancellation, preload, versions
 from workers.environment import PREFIX
 from workers.measures import plugins, registry
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from workers.references import Roots
 
 log = logging.getLogger(__name__)
-
-VERSIONED = ("python", "numpy", "numba", "zarr", "dask", "distributed", "ordsim")
-"""What must be equal everywhere: tasks travel as pickles, and counts must not depend on who computed them."""
 
 NEVER = "3650 days"
 
@@ -87,6 +84,7 @@ class Cluster:
         self._local: Any = None
         self._client: Any = None
         self._checked: dict[frozenset[str], list[str]] = {}
+        self._compared: tuple[frozenset[str], list[str]] = (frozenset(), [])
 
     @classmethod
     def embedded(
@@ -96,10 +94,13 @@ class Cluster:
         staging_directory: Path | str,
         state_directory: Path | str,
         worker_memory: int | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> Cluster:
         """Describe a cluster of `workers` processes on this machine, one thread each.
 
         Each worker may use `worker_memory` bytes of private memory; if None, its part of `MEMORY_SHARE` of the machine.
+
+        `variables` are further ones of the workers' environment.
 
         It listens on the loopback interface only, and with keys made for this run: another user of the
         machine could otherwise run code as this one.
@@ -108,6 +109,7 @@ class Cluster:
         memory = worker_memory or share_of_machine(workers)
         cached = os.environ.get(f"{PREFIX}SPACE_CACHE_BYTES") or str(min(CACHE_LIMIT, memory // CACHE_SHARE))
         variables = {
+            **(variables or {}),
             f"{PREFIX}WORKER_MEMORY": str(memory),
             f"{PREFIX}SPACE_CACHE_BYTES": cached,
             f"{PREFIX}ROOTS": json.dumps({name: root.directory for name, root in roots.items()}),
@@ -225,9 +227,13 @@ class Cluster:
         """Wait until `number` workers (all of them, if None) are connected; TimeoutError otherwise."""
         await self.client.wait_for_workers(self._number if number is None else number, timeout=timeout)
 
-    async def cancel(self, job: str, attempt: int) -> None:
-        """Tell every worker that this attempt of the job is cancelled; those that left are passed over."""
-        await self.client.run(cancellation.cancel, job, attempt, on_error="ignore")
+    async def cancel(self, job: str, attempt: int) -> bool:
+        """Tell every worker that this attempt of the job is cancelled; those that left are passed over.
+
+        Told again, a worker ends whose shard goes on all the same. The answer says whether all are still there.
+        """
+        found = await self.client.run(cancellation.cancel_or_end, job, attempt, on_error="return")
+        return not any(isinstance(answer, Exception) for answer in found.values())
 
     async def readiness(self) -> list[str]:
         """Say why the cluster cannot take tasks now; an empty list when it can."""
@@ -264,8 +270,23 @@ class Cluster:
         warm = await self.client.run(preload.is_warm, on_error="ignore")
         cold = len(addresses) - sum(1 for address in addresses if warm.get(address))
         reasons = [f"{cold} of {len(addresses)} workers are still compiling their kernels"] if cold else []
-        versions = await self.client.get_versions(packages=[name for name in VERSIONED if name != "python"])
-        return reasons + version_differences(versions) + await self.plugin_differences()
+        return reasons + await self.differences() + await self.plugin_differences()
+
+    async def differences(self) -> list[str]:
+        """Say what the scheduler and the workers have in other versions than this process.
+
+        Asked again only when workers have come or gone; those that do not answer have no differences yet.
+        """
+        addresses = frozenset(await self.worker_threads())
+        if addresses != self._compared[0]:
+            found = await self.client.run(versions.installed, on_error="ignore")
+            places = {f"worker {address}": theirs for address, theirs in found.items() if isinstance(theirs, dict)}
+            places["the scheduler"] = await self.client.run_on_scheduler(versions.installed)
+            reasons = versions.differences(versions.installed(), places)
+            if len(places) <= len(addresses):
+                return reasons
+            self._compared = (addresses, reasons)
+        return self._compared[1]
 
     async def plugin_differences(self) -> list[str]:
         """Describe where workers do not have the plug-in measures of this process."""
@@ -276,15 +297,3 @@ class Cluster:
 def share_of_machine(workers: int) -> int:
     """The memory of each of `workers` where nothing else is said; a limit on this process's group counts."""
     return int(MEMORY_SHARE * MEMORY_LIMIT) // workers
-
-
-def version_differences(versions: Mapping[str, Any]) -> list[str]:
-    """Compare what `Client.get_versions` returned and describe each difference from this process."""
-    own = versions["client"]["packages"]
-    others = {"the scheduler": versions["scheduler"], **versions["workers"]}
-    return [
-        f"{package} is {theirs['packages'].get(package)} at {place} but {own[package]} here"
-        for place, theirs in others.items()
-        for package in VERSIONED
-        if theirs["packages"].get(package) != own[package]
-    ]

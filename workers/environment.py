@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import ByteSize, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from workers import logs
 from workers.references import Root
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class WorkerEnvironment(BaseSettings):
         Prepared arrays kept between shards, in each process; the two of the running shard always fit.
     worker_memory : int or None
         Private memory, in bytes, that this process may use; unlimited if None.
+    log_format, log_level : str
+        As those of the service.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
@@ -38,6 +41,8 @@ class WorkerEnvironment(BaseSettings):
     staging_directory: Path
     space_cache_bytes: int = Field(default=2 * 1024**3, ge=0)
     worker_memory: ByteSize | None = Field(default=None, gt=0)
+    log_format: logs.Style = "text"
+    log_level: logs.Level = "warning"
 
     def known_roots(self) -> Roots:
         """The roots in the form that `workers.references` resolves against."""

@@ -16,8 +16,10 @@ from distributed import KilledWorker
 from distributed.client import FutureCancelledError
 from distributed.comm.core import CommClosedError
 
+from workers import versions
 from workers.cancellation import ShardCancelled
 from workers.errors import ProblemError
+from workers.running import Task, report
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
@@ -38,18 +40,6 @@ TELL_AGAIN = 0.5
 PERMANENT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)
 
 
-class Task(Protocol):
-    """What `execute` must know of a task."""
-
-    @property
-    def job(self) -> str:
-        """The job it belongs to."""
-
-    @property
-    def attempt(self) -> int:
-        """The job's attempt: told to workers together with the job when it is cancelled."""
-
-
 class Dispatcher(Protocol):
     """What `execute` needs of a cluster."""
 
@@ -57,8 +47,8 @@ class Dispatcher(Protocol):
     def client(self) -> Any:
         """An asynchronous client, on the running loop."""
 
-    async def cancel(self, job: str, attempt: int) -> None:
-        """Tell every worker that the attempt is cancelled."""
+    async def cancel(self, job: str, attempt: int) -> bool:
+        """Tell every worker that the attempt is cancelled; False if one of them ended over it."""
 
 
 Item = TypeVar("Item")
@@ -117,6 +107,7 @@ async def execute(
     key: Callable[[TaskType], str],
     limit: int | Callable[[], int],
     stop: asyncio.Event,
+    place: Callable[[TaskType], float] = lambda _: 0.0,
     deadline: float = 30.0,
 ) -> AsyncGenerator[tuple[TaskType, Result], None]:
     """Run `function` on the cluster for each task and yield (task, result) as results come.
@@ -135,6 +126,8 @@ async def execute(
         Most tasks in flight, usually a small multiple of the cluster's threads; a function is asked at every refill.
     stop : asyncio.Event
         Set to cancel: nothing more is submitted, workers are told, and the loop ends when no task is left.
+    place : callable
+        Where a task stands in line, asked when it is submitted: those of lower places run first.
     deadline : float
         Seconds after `stop` after which tasks that still run are abandoned.
 
@@ -143,7 +136,7 @@ async def execute(
     ProblemError
         As the function raised it, or worker-lost, storage-unavailable, out-of-space, cluster-unavailable.
     """
-    run = _Run(cluster, function, key, stop, deadline)
+    run = _Run(cluster, function, key, place, stop, deadline)
     teller = asyncio.create_task(run.tell_workers())
     try:
         async with contextlib.aclosing(bounded_map(run.submit, tasks, limit, stop)) as results:
@@ -153,19 +146,6 @@ async def execute(
     finally:
         teller.cancel()
         await asyncio.gather(teller, return_exceptions=True)
-
-
-def report(function: Callable[[TaskType], Result], task: TaskType) -> Result | ShardCancelled | ProblemError:
-    """Run a task on a worker, and return what is no defect instead of raising it.
-
-    Dask logs whatever a task raises as an error with its traceback; a cancellation or a zero row in somebody's
-    data is neither.
-    """
-    try:
-        return function(task)
-    except (ShardCancelled, ProblemError) as error:
-        # The causes stay here: they need not be importable, nor even picklable, where the problem is told.
-        return error.with_traceback(None)
 
 
 class _Answer(Generic[Result]):
@@ -183,12 +163,14 @@ class _Run(Generic[TaskType, Result]):
         cluster: Dispatcher,
         function: Callable[[TaskType], Result],
         key: Callable[[TaskType], str],
+        place: Callable[[TaskType], float],
         stop: asyncio.Event,
         deadline: float,
     ) -> None:
         self._cluster = cluster
         self._function = function
         self._key = key
+        self._place = place
         self._stop = stop
         self._failed = asyncio.Event()
         self._deadline = deadline
@@ -250,7 +232,15 @@ class _Run(Generic[TaskType, Result]):
     async def _once(self, task: TaskType) -> Result:
         self._submissions += 1
         name = f"{self._key(task)}-{self._nonce}-{self._submissions}"
-        future = self._cluster.client.submit(report, self._function, task, key=name, pure=False)
+        future = self._cluster.client.submit(
+            report,
+            self._function,
+            task,
+            dict(versions.installed()),
+            key=name,
+            pure=False,
+            priority=-self._place(task),
+        )
         self._futures[future] = task
         try:
             result: Result | ShardCancelled | ProblemError = await future
@@ -291,12 +281,14 @@ class _Run(Generic[TaskType, Result]):
         loop = asyncio.get_running_loop()
         end = loop.time() + self._deadline
         while True:
+            ended = False
             for job, attempt in {(task.job, task.attempt) for task in self._futures.values()}:
                 # Whatever becomes of it, it is told again, and the deadline holds.
                 with contextlib.suppress(OSError):
                     async with asyncio.timeout(TELL_SECONDS):
-                        await self._cluster.cancel(job, attempt)
-            if loop.time() >= end:
+                        ended = not await self._cluster.cancel(job, attempt) or ended
+            # What runs elsewhere was told as long ago; what a lost worker had must not begin again.
+            if ended or loop.time() >= end:
                 for future in list(self._futures):
                     await future.cancel()
             await asyncio.sleep(min(TELL_AGAIN, max(0.0, end - loop.time())) or TELL_AGAIN)

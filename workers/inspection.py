@@ -28,6 +28,7 @@ class GroupsTask:
     attempt: int
     reference: Reference
     missing_chunks: MissingChunks = "error"
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class SymmetryTask:
     attempt: int
     array: StagedSide
     measure: str
+    request_id: str = ""
 
     @property
     def name(self) -> str:
@@ -55,7 +57,7 @@ def read_groups(task: GroupsTask) -> Groups:
     ShardCancelled
         If the job was cancelled.
     """
-    log.info("reading groups", extra={"job": task.job, "attempt": task.attempt})
+    log.info("reading groups")
     cancellation.checkpoint(task.job, task.attempt)()
     return groups.read(from_environment().known_roots(), task.reference, task.missing_chunks)
 
@@ -70,7 +72,7 @@ def check_symmetry(task: SymmetryTask) -> None:
     ShardCancelled
         If the job was cancelled.
     """
-    log.info("checking symmetry", extra={"job": task.job, "attempt": task.attempt, "array": task.name})
+    log.info("checking symmetry", extra={"array": task.name})
     checkpoint = cancellation.checkpoint(task.job, task.attempt)
     values = LoadedSide(task.array, checkpoint).values()
     found = find_asymmetry(values, checkpoint)

@@ -17,6 +17,8 @@ import zarr
 from distributed.comm.core import CommClosedError
 
 from ordsim_core import kernel_cache, warmup
+from workers import logs
+from workers.environment import from_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +50,9 @@ def _not_of_closing(record: logging.LogRecord) -> bool:
 
 def dask_setup(worker: Worker) -> None:
     """Prepare this process; Dask calls it before the worker registers with the scheduler."""
+    environment = from_environment()
+    hidden = logs.hidden_directories(environment.roots, str(environment.staging_directory.parent))
+    logs.configure(environment.log_format, environment.log_level, hidden)
     zarr.config.set({"async.concurrency": 4, "threading.max_workers": 4})
     numba.set_num_threads(1)
     logging.getLogger("distributed.worker").addFilter(_not_of_closing)

@@ -7,16 +7,15 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from distributed import get_worker
-
 from ordsim_core.distances import Distance
-from workers import cancellation, costs, identifiers
+from workers import cancellation, costs, identifiers, logs
 from workers.environment import from_environment
 from workers.errors import ProblemError
 from workers.measures import registry, resolved
 from workers.measures.given import Pair
 from workers.partials import weaker
 from workers.preload import ensure_warm
+from workers.running import worker_address
 from workers.spaces import space_cache
 from workers.subjects import LoadedSide, Side, StagedSide, naming_rows, stage, subject
 
@@ -37,6 +36,7 @@ class StageTask:
     attempt: int
     name: str
     side: Side
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class IdentifiersTask:
     x: Reference
     y: Reference
     missing_chunks: MissingChunks = "error"
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +69,20 @@ class ShardTask:
     seed: int
     memory_bytes: int = 0
     groups: tuple[Reference, str] | None = None
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardResult:
-    """A partial as bytes, the seconds it took, and the address of the worker that made it."""
+    """A partial as bytes, the seconds it took, and the address of the worker that made it.
+
+    `preparing` of the seconds went into the arrays, which other shards of the job find prepared.
+    """
 
     blob: bytes
     seconds: float
     worker: str
+    preparing: float = 0.0
 
 
 def stage_side(task: StageTask) -> StagedArray:
@@ -89,12 +95,11 @@ def stage_side(task: StageTask) -> StagedArray:
     ShardCancelled
         If the job was cancelled.
     """
-    logger = logging.LoggerAdapter(log, {"job": task.job, "attempt": task.attempt, "array": task.name})
-    logger.info("staging")
+    log.info("staging", extra={"array": task.name})
     staged = stage(task.name, task.side, cancellation.checkpoint(task.job, task.attempt))
     if task.side.distance is Distance.PRECOMPUTED:
         require_square(task.side.reference, task.name, staged.rows, staged.columns)
-    logger.info("staged")
+    log.info("staged", extra={"array": task.name})
     return staged
 
 
@@ -108,8 +113,7 @@ def check_rows(task: IdentifiersTask) -> None:
     ShardCancelled
         If the job was cancelled.
     """
-    logger = logging.LoggerAdapter(log, {"job": task.job, "attempt": task.attempt})
-    logger.info("checking identifiers")
+    log.info("checking identifiers")
     checkpoint = cancellation.checkpoint(task.job, task.attempt)
     roots = from_environment().known_roots()
     checkpoint()
@@ -118,7 +122,7 @@ def check_rows(task: IdentifiersTask) -> None:
     y = identifiers.read_identifiers(roots, task.y, "y", task.missing_chunks)
     checkpoint()
     identifiers.check_identifiers(x, y)
-    logger.info("checked identifiers")
+    log.info("checked identifiers")
 
 
 def count_shard(task: ShardTask) -> ShardResult:
@@ -132,17 +136,19 @@ def count_shard(task: ShardTask) -> ShardResult:
     ShardCancelled
         If the job was cancelled.
     """
+    with logs.bound(measure=" ".join(filter(None, task.options.label)), position=task.position, shard=task.shard.index):
+        return _count(task)
+
+
+def _count(task: ShardTask) -> ShardResult:
     started = time.perf_counter()
-    logger = logging.LoggerAdapter(
-        log,
-        {"job": task.job, "attempt": task.attempt, "position": task.position, "shard": task.shard.index},
-    )
-    logger.info("counting")
+    log.info("counting")
     checkpoint = cancellation.checkpoint(task.job, task.attempt)
     checkpoint()
     ensure_warm()
     measure = registry.find(task.options.measure, task.options.method)
     found = subject(measure.needs, task.x, task.y, task.groups, checkpoint)
+    preparing = time.perf_counter() - started
     _make_room(task.memory_bytes)
     with naming_rows(task.x[0], task.y[0]):
         partial = measure.partial(found, task.shard, task.options, task.seed, checkpoint)
@@ -152,8 +158,8 @@ def count_shard(task: ShardTask) -> ShardResult:
     if isinstance(found, Pair):
         partial = replace(partial, precision=weaker(found.x.precision.value, found.y.precision.value))
     seconds = time.perf_counter() - started
-    logger.info("counted", extra={"seconds": seconds})
-    return ShardResult(partial.to_bytes(), seconds, _worker_address())
+    log.info("counted", extra={"seconds": round(seconds, 4)})
+    return ShardResult(partial.to_bytes(), seconds, worker_address(), preparing)
 
 
 def require_square(reference: Reference, name: str, rows: int, columns: int) -> None:
@@ -173,10 +179,3 @@ def _make_room(shard_bytes: int) -> None:
     limit = from_environment().worker_memory
     if limit is not None:
         space_cache().make_room(max(0, limit - costs.PROCESS_BYTES - shard_bytes))
-
-
-def _worker_address() -> str:
-    try:
-        return str(get_worker().address)
-    except ValueError:
-        return "no worker"

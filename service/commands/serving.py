@@ -51,7 +51,31 @@ def serve(
     max_running: Annotated[
         int | None,
         typer.Option(
-            "--max-running", metavar="N", envvar="ORDSIM_MAX_RUNNING", help="Jobs that run at once. [default: 4]"
+            "--max-running", metavar="N", envvar="ORDSIM_MAX_RUNNING", help="Jobs that compute at once. [default: 4]"
+        ),
+    ] = None,
+    turn_seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--turn-seconds",
+            envvar="ORDSIM_TURN_SECONDS",
+            metavar="SECONDS",
+            help="How long a job computes, while others wait, before it is their turn. [default: 10]",
+        ),
+    ] = None,
+    log_format: Annotated[
+        str | None,
+        typer.Option(
+            "--log-format", envvar="ORDSIM_LOG_FORMAT", metavar="FORMAT", help="text or json. [default: text]"
+        ),
+    ] = None,
+    log_level: Annotated[
+        str | None,
+        typer.Option(
+            "--log-level",
+            envvar="ORDSIM_LOG_LEVEL",
+            metavar="LEVEL",
+            help="debug, info (a line for each request and shard), warning or error. [default: warning]",
         ),
     ] = None,
     retain_days: options.RetainDays = None,
@@ -67,6 +91,9 @@ def serve(
         "shard_seconds": shard_seconds,
         "max_running": max_running,
         "retain_days": retain_days,
+        "turn_seconds": turn_seconds,
+        "log_format": log_format,
+        "log_level": log_level,
     }
     if root:
         given["roots"] = {name: str(directory) for name, directory in options.named(root).items()}

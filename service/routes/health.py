@@ -5,7 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from service import documents, errors
 from service.errors import HttpProblem
@@ -36,19 +37,35 @@ async def is_alive() -> JSONResponse:
 )
 async def is_ready(services: Injected) -> JSONResponse:
     """Look at the job store, the cluster, its workers and their versions."""
+    reasons = await services.cluster.readiness()
+    slug, waiting = "cluster-unavailable", " Jobs are accepted and wait."
     try:
         await run_in_threadpool(services.store.check)
     except sqlite3.Error:
-        detail = "The job store cannot be written."
-        raise HttpProblem("storage-unavailable", detail, more={"reasons": [detail]}) from None
-    if waiting := services.runner.without_room:
-        detail = f"The disk that holds the state directory is full; jobs that wait for room there: {waiting}."
-        raise HttpProblem("storage-unavailable", detail, headers={"Retry-After": "5"}, more={"reasons": [detail]})
-    reasons = await services.cluster.readiness()
+        slug, waiting = "storage-unavailable", ""
+        reasons = ["the job store cannot be written", *reasons]
+    if without := services.runner.without_room:
+        slug, waiting = "storage-unavailable", ""
+        reasons = [
+            f"the disk that holds the state directory is full; jobs that wait for room there: {without}",
+            *reasons,
+        ]
     if reasons:
-        detail = f"Not ready: {'; '.join(reasons)}. Jobs are accepted and wait."
-        raise HttpProblem("cluster-unavailable", detail, headers={"Retry-After": "1"}, more={"reasons": reasons})
+        detail = f"Not ready: {'; '.join(reasons)}.{waiting}"
+        raise HttpProblem(slug, detail, headers={"Retry-After": "1"}, more={"reasons": reasons})
     return JSONResponse({"status": "ready"})
+
+
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    summary="Figures for Prometheus",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **problems()},
+)
+def get_metrics(services: Injected) -> Response:
+    """Answer with all figures of the service, in the text format of Prometheus."""
+    return Response(generate_latest(services.metrics.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 @router.get(

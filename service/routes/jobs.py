@@ -98,13 +98,10 @@ def _submit(services: Services, body: schemas.Request, new: NewJob, place: Workp
 
 async def _final(services: Services, job: Job, seconds: float) -> Job:
     """Wait until a job is final, but not longer than `seconds`, and return it as it is then."""
-    with services.runner.expecting(job.id) as event:
-        # Read again after the event exists: what happened before would not set it.
-        job = await run_in_threadpool(services.store.get, job.id)
-        if not job.status.final:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await event.wait()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds), contextlib.aclosing(services.feeds.follow(job.id)) as batches:
+            async for _ in batches:
+                pass  # up to the final event
     return await run_in_threadpool(services.store.get, job.id)
 
 
@@ -134,8 +131,8 @@ def list_jobs(
     links = [{"rel": "self", "href": _address(request, cursor), "type": JSON}]
     if following is not None:
         links.append({"rel": "next", "href": _address(request, _cursor(following)), "type": JSON})
-    workers = services.runner.workers
-    return JSONResponse({"jobs": [status_document(job, workers) for job in jobs], "links": links})
+    crew = services.runner.crew
+    return JSONResponse({"jobs": [status_document(job, crew) for job in jobs], "links": links})
 
 
 def _tag(text: str) -> tuple[str, str]:
@@ -279,14 +276,11 @@ def cancel_job(services: Injected, job_id: JobName) -> JSONResponse:
     """Dismiss a job; nothing is removed. A job that finishes first has finished."""
     job = services.store.cancel(job_id)
     services.runner.wake()
-    if not job.status.final:
-        return _status(services, job, 202)
-    services.runner.announce(job_id)
-    return _status(services, job, 200)
+    return _status(services, job, 200 if job.status.final else 202)
 
 
 def _status(services: Services, job: Job, code: int, headers: dict[str, str] | None = None) -> JSONResponse:
-    document: dict[str, Any] = status_document(job, services.runner.workers)
+    document: dict[str, Any] = status_document(job, services.runner.crew)
     digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
     headers = {**(headers or {}), "ETag": f'"{digest[:32]}"'}
     if not job.status.final:

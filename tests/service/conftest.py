@@ -95,7 +95,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(tmp_path_factory: pytest.TempPathFactory, lab: Path) -> Settings:
     """Settings of the session's service."""
     state = tmp_path_factory.mktemp("state")
-    return Settings(state_dir=state, roots={"lab": str(lab)}, workers=2, shard_seconds=0.004, max_running=2)
+    return Settings(
+        state_dir=state, roots={"lab": str(lab)}, workers=2, shard_seconds=0.004, max_running=2, turn_seconds=3600
+    )
 
 
 @contextmanager

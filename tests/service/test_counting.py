@@ -15,11 +15,14 @@ from hypothesis import strategies as st
 from ordsim_core.counts import AgreementCounts
 from service import counting
 from service.counting import Counting
+from service.metrics import Metrics
 from service.planning import Workplace
 from service.preparing import Prepared
 from service.schemas import JobRequest
+from service.shares import Shares
 from service.store import JobStore
 from service.submissions import NewJob
+from service.turns import Turns
 from tests.service.conftest import request
 from workers.errors import ProblemError
 from workers.measures.protocol import Budget, Measure, MeasureOptions, Outcome, PairFacts, PairShape, Shard
@@ -113,11 +116,12 @@ class Disorder:
         self.ends_after = ends_after
         self.ran: list[tuple[int, int]] = []
 
-    async def execute(self, cluster: Any, function: Any, tasks: Any, **_: Any) -> AsyncIterator[Any]:
+    async def execute(self, cluster: Any, function: Any, tasks: Any, place: Any, **_: Any) -> AsyncIterator[Any]:
         running: list[Any] = []
         for number in range(10**6):
             while len(running) < self.in_flight and (task := next(tasks, None)) is not None:
                 running.append(task)
+                place(task)
             if not running or number == self.ends_after:
                 return
             task = running.pop(self.random.randrange(len(running)))
@@ -149,6 +153,9 @@ def attempt(store: JobStore, job: Any, disorder: Disorder, options: list[Steppin
             prepared=PREPARED,
             place=PLACE,
             threads=dict,
+            turns=Turns(1, 3600.0),
+            shares=Shares(),
+            metrics=Metrics(),
         )
         return asyncio.run(counts.run(SimpleNamespace(), asyncio.Event()))  # type: ignore[arg-type]
 

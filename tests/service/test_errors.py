@@ -13,6 +13,7 @@ from fastapi import Body, FastAPI, HTTPException
 from starlette.testclient import TestClient
 
 from service import errors, storage
+from service.metrics import Metrics
 from service.middleware import BODY_LIMIT, BodyLimit, RequestContext
 from tests.service.conftest import check_problem
 from workers.errors import ProblemError
@@ -72,7 +73,7 @@ def failing() -> Iterator[TestClient]:
 
     errors.install(app)
     app.add_middleware(BodyLimit)
-    app.add_middleware(RequestContext)
+    app.add_middleware(RequestContext, metrics=Metrics())
     with TestClient(app) as client:
         yield client
 

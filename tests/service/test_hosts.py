@@ -8,9 +8,11 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from service.metrics import Metrics
 from service.middleware import LoopbackHost, RequestContext
 
-application = RequestContext(LoopbackHost(Starlette(routes=[Route("/", lambda _: PlainTextResponse("inside"))])))
+inside = Starlette(routes=[Route("/", lambda _: PlainTextResponse("inside"))])
+application = RequestContext(LoopbackHost(inside), Metrics())
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "localhost", "localhost:1", "[::1]:8000", "127.8.8.8"])

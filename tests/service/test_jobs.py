@@ -210,7 +210,8 @@ def test_cancelling_while_shards_run(client: httpx2.Client) -> None:
     assert response.headers["Retry-After"] == "1"
     response = client.delete(f"/v1/jobs/{job}")
     assert response.status_code == 202
-    wait_until(lambda: client.get(f"/v1/jobs/{job}").json()["status"] == "dismissed", 15, "the dismissal")
+    # Its 2 10^9 comparisons would take hours: that it ends at all shows that shards were stopped.
+    wait_until(lambda: client.get(f"/v1/jobs/{job}").json()["status"] == "dismissed", 120, "the dismissal")
     final = client.get(f"/v1/jobs/{job}").json()
     assert final["finished"] is not None
     assert final["progress"] < 100
@@ -231,7 +232,7 @@ def test_a_waiting_job_is_dismissed_at_once(client: httpx2.Client) -> None:
     for job in running:
         client.delete(f"/v1/jobs/{job}")
     for job in running:
-        wait_until(lambda job=job: client.get(f"/v1/jobs/{job}").json()["status"] == "dismissed", 15, "the end")
+        wait_until(lambda job=job: client.get(f"/v1/jobs/{job}").json()["status"] == "dismissed", 120, "the end")
 
 
 def test_lists_are_filtered_and_paged(client: httpx2.Client) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import closing
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
+from service import finishing
 from service.counting import IN_FLIGHT
 from service.pipeline import JobContext, Pipeline
 from service.preparing import Preparation, Prepared, Stopped
 from service.schemas import JobRequest
+from service.states import JobStatus
 from service.store import JobStore
 from service.submissions import NewJob
+from service.turns import Turns
 from tests.service.conftest import EXACT, SAMPLED, request
 from workers import execute
 from workers.cluster import Resources
@@ -35,7 +40,7 @@ IDS = {name: {"root": "lab", "path": f"ids/{name}"} for name in "xy"}
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[JobContext]:
     with closing(JobStore(tmp_path / "jobs.sqlite3")) as store:
-        yield JobContext(store, SimpleNamespace(resources=resources), tmp_path, 0.5)  # type: ignore[arg-type]
+        yield JobContext(store, SimpleNamespace(resources=resources), tmp_path, 0.5, Turns(1, 3600.0))  # type: ignore[arg-type]
 
 
 async def resources() -> Resources:
@@ -53,7 +58,7 @@ def attempt(context: JobContext, threads: dict[str, int], **fields: Any) -> Pipe
 def preparation(context: JobContext, **fields: Any) -> Preparation:
     """The first steps of a job that was just claimed."""
     job = attempt(context, {}, **fields)
-    return Preparation(job.job, job.request, context.cluster, job.stop)
+    return Preparation(job.job, job.request, context.cluster, job.stop, context.shares)
 
 
 @pytest.fixture
@@ -76,7 +81,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, list[Any], Any]]:
 
 async def test_shards_in_flight_follow_the_workers(context: JobContext, calls: list[Any]) -> None:
     threads = {"first": 1}
-    assert not await attempt(context, threads)._count(Prepared({"x": STAGED, "y": STAGED}))
+    pipeline = attempt(context, threads)
+    pipeline.stop.set()
+    assert not await pipeline._count(Prepared({"x": STAGED, "y": STAGED}))
     ((function, _, limit),) = calls
     assert function is count_shard
     assert limit() == IN_FLIGHT
@@ -121,3 +128,28 @@ async def test_symmetry_is_checked_where_distances_are_given_and_a_measure_needs
     ((function, (task,), _),) = calls
     assert function is check_symmetry
     assert (task.name, task.array.side.distance, task.measure) == ("x", "precomputed", "qsi (sampled)")
+
+
+async def test_a_job_that_is_stopped_while_it_finishes_writes_nothing(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added_up, go_on = threading.Event(), threading.Event()
+
+    def add_up(*_: Any) -> tuple[list[Any], list[int]]:
+        added_up.set()
+        assert go_on.wait(30)
+        outcome = SimpleNamespace(artifacts={"per_anchor": np.zeros(3)})
+        return [(SimpleNamespace(label=("tsi", "exact")), outcome)], []
+
+    monkeypatch.setattr(finishing, "outcomes", add_up)
+    pipeline = attempt(context, {"first": 1})
+    thread = asyncio.create_task(pipeline._finished(Prepared({"x": STAGED, "y": STAGED})))
+    assert await asyncio.to_thread(added_up.wait, 30)
+    pipeline.stop.set()
+    async with asyncio.timeout(30):
+        assert not await thread  # although the sums are not there yet
+    context.store.dismiss(pipeline.job.id)
+    go_on.set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert not list(context.artifacts_directory.rglob("*.npy"))
+    assert context.store.get(pipeline.job.id).status is JobStatus.DISMISSED

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,12 +18,14 @@ from service.states import JobStatus
 from service.status import message
 from service.store import JobStore
 from service.submissions import NewJob
+from service.turns import Turns
 from workers.errors import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
+LONG = 3600.0
 SECRET = "the password is swordfish"
 
 
@@ -31,11 +34,15 @@ class FakeCluster:
 
     def __init__(self) -> None:
         self.workers: int | Exception = 1
+        self.different: list[str] = []
 
     async def worker_threads(self) -> dict[str, int]:
         if isinstance(self.workers, Exception):
             raise self.workers
         return {f"worker {number}": 1 for number in range(self.workers)}
+
+    async def differences(self) -> list[str]:
+        return self.different
 
 
 async def until_stopped(pipeline: FakePipeline) -> bool:
@@ -51,10 +58,15 @@ class FakePipeline:
 
     def __init__(self, job: Any, context: JobContext, stop: asyncio.Event, threads: Any) -> None:
         self.job, self.store, self.stop, self.threads = job, context.store, stop, threads
+        self.turns = context.turns
 
     async def run(self) -> bool:
-        FakePipeline.begun.append(self.job.id)
-        finished: bool = await FakePipeline.behave(self)
+        try:
+            await self.turns.take(self.job.id, self.stop)
+            FakePipeline.begun.append(self.job.id)
+            finished: bool = await FakePipeline.behave(self)
+        finally:
+            self.turns.leave(self.job.id)
         return finished
 
 
@@ -69,12 +81,12 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobCont
     monkeypatch.setattr(runner, "TICK_SECONDS", 0.02)
     monkeypatch.setattr(FakePipeline, "begun", [])
     with closing(JobStore(tmp_path / "jobs.sqlite3")) as store:
-        yield JobContext(store, FakeCluster(), tmp_path, 0.5)  # type: ignore[arg-type]
+        yield JobContext(store, FakeCluster(), tmp_path, 0.5, Turns(2, LONG))  # type: ignore[arg-type]
 
 
 @asynccontextmanager
-async def running(context: JobContext, max_running: int = 2) -> AsyncIterator[Runner]:
-    supervisor = Runner(context, max_running)
+async def running(context: JobContext, turns: Turns | None = None) -> AsyncIterator[Runner]:
+    supervisor = Runner(replace(context, turns=turns or Turns(2, LONG)))
     await supervisor.start()
     try:
         yield supervisor
@@ -214,20 +226,6 @@ async def test_the_supervisor_outlives_a_store_that_fails(
     assert "disk full" in caplog.text
 
 
-async def test_those_who_wait_are_told(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakePipeline, "behave", succeed)
-    async with running(context) as supervisor:
-        with supervisor.expecting("a") as event, supervisor.expecting("b") as other:
-            submit(context, "a")
-            supervisor.wake()
-            async with asyncio.timeout(10):
-                await event.wait()
-            assert not other.is_set()
-            await asyncio.to_thread(supervisor.announce, "b")
-            async with asyncio.timeout(10):
-                await other.wait()
-
-
 def failing_once(monkeypatch: pytest.MonkeyPatch, store: JobStore, *names: str) -> None:
     """Let each of these methods of the store fail the first time, as on a disk that is full for a moment."""
 
@@ -279,15 +277,12 @@ async def test_a_cancelled_job_is_dismissed_although_the_store_failed(
         await wait_for(lambda: statuses(context, "a") == ["dismissed"])
 
 
-async def test_those_who_wait_for_a_job_adrift_are_told(context: JobContext) -> None:
-    async with running(context, max_running=0) as supervisor:
-        with supervisor.expecting("a") as event:
-            submit(context, "a")
-            context.store.claim()
-            context.store.cancel("a")
-            async with asyncio.timeout(10):
-                await event.wait()
-    assert statuses(context, "a") == ["dismissed"]
+async def test_a_cancelled_job_adrift_is_dismissed(context: JobContext) -> None:
+    async with running(context, Turns(0, LONG)):
+        submit(context, "a")
+        context.store.claim()
+        context.store.cancel("a")
+        await wait_for(lambda: statuses(context, "a") == ["dismissed"])
 
 
 async def test_a_job_waits_for_room_on_a_full_disk(context: JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,3 +354,69 @@ async def test_running_jobs_learn_of_workers_that_come(context: JobContext, monk
         await wait_for(lambda: 1 in seen)
         cluster.workers = 3
         await wait_for(lambda: 3 in seen)
+
+
+async def test_a_short_job_does_not_wait_for_the_end_of_long_ones(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[str] = []
+
+    async def work(pipeline: FakePipeline) -> bool:
+        """Work off shards; of these, job `short` has three, the others more than anybody waits for."""
+        while pipeline.job.id != "short" or served.count("short") < 3:
+            if pipeline.stop.is_set():
+                return False
+            if pipeline.turns.over(pipeline.job.id):
+                await pipeline.turns.take(pipeline.job.id, pipeline.stop)
+            served.append(pipeline.job.id)
+            await asyncio.sleep(0)
+        return await succeed(pipeline)
+
+    monkeypatch.setattr(FakePipeline, "behave", work)
+    monkeypatch.setattr(runner, "TICK_SECONDS", 0.001)
+    submit(context, "long", "longer", "longest", "short", "last")
+    async with running(context, Turns(1, 0.002)):
+        await wait_for(lambda: statuses(context, "short") == ["successful"])
+        # None of the others is stuck either: their turns come again and again.
+        await wait_for(lambda: "last" in served)
+        rounds = len(served)
+        for job in ("long", "longer", "longest", "last"):
+            await wait_for(lambda job=job: job in served[rounds:])  # type: ignore[misc]
+        assert statuses(context, "long", "last") == ["running", "running"]
+
+
+async def test_no_job_starts_on_workers_of_another_version(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(FakePipeline, "behave", succeed)
+    cluster: Any = context.cluster
+    cluster.different = ["numba is 0.1 at worker a but 0.2 here"]
+    submit(context, "a")
+    async with running(context) as supervisor:
+        await wait_for(lambda: "numba is 0.1" in caplog.text)
+        assert (statuses(context, "a"), supervisor.workers) == (["accepted"], 0)
+        cluster.different = []
+        await wait_for(lambda: statuses(context, "a") == ["successful"])
+
+
+async def test_a_cancellation_does_not_wait_for_the_cluster(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakePipeline, "behave", until_stopped)
+    silent, asked = asyncio.Event(), asyncio.Event()
+
+    async def answer_late() -> dict[str, int]:
+        if silent.is_set():
+            asked.set()
+            await asyncio.Event().wait()
+        return {"worker": 1}
+
+    monkeypatch.setattr(context.cluster, "worker_threads", answer_late)
+    submit(context, "a")
+    async with running(context) as supervisor:
+        await wait_for(lambda: FakePipeline.begun == ["a"])
+        silent.set()
+        await asked.wait()
+        context.store.cancel("a")
+        supervisor.wake()
+        await wait_for(lambda: statuses(context, "a") == ["dismissed"])

@@ -321,7 +321,13 @@ def test_history_is_numbered_and_complete(store: JobStore) -> None:
     events = store.events("a")
     assert [event.kind for event in events] == ["accepted", "running", "phase", "progress", "successful"]
     assert [event.number for event in events] == [1, 2, 3, 4, 5]
-    assert events[3].data == {"progress": 40, "shardsDone": 1}
+    assert events[3].data == {
+        "progress": 40,
+        "shardsDone": 1,
+        "shardsTotal": 3,
+        "comparisonsDone": 10,
+        "comparisonsTotal": 25,
+    }
     assert [event.time for event in events] == sorted(event.time for event in events)
     assert store.events("a", after=3) == events[3:]
 
@@ -426,7 +432,14 @@ def test_a_new_file_gets_every_migration(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         strict = connection.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").fetchall()
     tables = {name: bool(flag) for name, flag in strict if not name.startswith("sqlite_")}
-    assert tables == {"jobs": True, "shards": True, "events": True, "idempotency": True, "prefixes": True}
+    assert tables == {
+        "jobs": True,
+        "shards": True,
+        "events": True,
+        "idempotency": True,
+        "prefixes": True,
+        "progress": True,
+    }
 
 
 def test_a_file_from_a_newer_version_is_refused(tmp_path: Path) -> None:
@@ -468,6 +481,30 @@ def test_jobs_from_before_there_were_owners_keep_their_idempotency_keys(
         assert (job.id, job.owner, made) == ("a", "", False)
 
 
+def test_the_progress_of_earlier_jobs_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "jobs.sqlite3"
+    scripts = database.migrations()
+    before = next(number for number, script in enumerate(scripts) if "CREATE TABLE progress" in script)
+    monkeypatch.setattr(database, "migrations", lambda: scripts[:before])
+    with database.Database(path).write() as connection:
+        connection.execute(
+            "INSERT INTO jobs (job, process, status, tags, request, arrays, request_id, created, updated)"
+            " VALUES ('a', 'compare', 'running', '{}', '{}', '{}', '', '', '')"
+        )
+        connection.executemany(
+            "INSERT INTO shards VALUES ('a', ?, ?, '{\"start\": 0, \"stop\": 1}', ?, ?, ?)",
+            [(0, 0, 2**62, BLOB, 4.0), (0, 1, 2**62, None, None), (0, 2, 2**62, None, None), (1, 0, 7, None, None)],
+        )
+    monkeypatch.setattr(database, "migrations", lambda: scripts)
+    with closing(JobStore(path)) as store:
+        progress = store.get("a").progress
+        assert (progress.shards_done, progress.shards_total) == (1, 4)
+        assert (progress.comparisons_done, progress.comparisons_total) == (2**62, 3 * 2**62 + 7)
+        assert progress.remaining_seconds == pytest.approx(8.0 + 4.0)
+        assert store.ledger.record("a", 1, 0, BLOB, 1.0)
+        assert store.get("a").progress.comparisons_done == 2**62 + 7
+
+
 def test_a_script_that_ends_too_early_is_found() -> None:
     assert list(database.statements("-- one\nSELECT 1;\n-- two\n")) == ["-- one\nSELECT 1;\n"]
     with pytest.raises(RuntimeError, match="middle of a statement"):
@@ -488,3 +525,10 @@ def test_the_store_says_when_it_cannot_be_written(tmp_path: Path) -> None:
         store.check()
     with pytest.raises(sqlite3.Error):
         store.check()
+
+
+def test_the_queue_is_shared_among_owners(store: JobStore) -> None:
+    for job, owner in (("a1", "ann"), ("a2", "ann"), ("a3", "ann"), ("b1", "bob"), ("b2", "bob"), ("c1", "cid")):
+        store.submit(NewJob(id=job, process="compare", request={}, owner=owner))
+    claimed = [job.id for job in iter(store.claim, None) if job is not None]
+    assert claimed == ["a1", "b1", "c1", "a2", "b2", "a3"]

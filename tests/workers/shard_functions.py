@@ -29,6 +29,7 @@ class Probe:
     directory: str
     plan: tuple[str, ...] = ()
     attempt: int = 1
+    request_id: str = ""
 
 
 def count_invocation(directory: str, index: int) -> int:
@@ -73,6 +74,9 @@ def run_probe(task: Probe) -> int:
         wait_until(released.exists, checkpoint)
     elif action == "deaf":  # a kernel that is long in reaching its checkpoint
         wait_until(released.exists)
+    elif action == "busy":  # one long step of a library, which does not look at all
+        while True:
+            pass
     elif action == "storage":
         raise OSError(errno.EIO, "Input/output error", "/secret/place")
     elif action == "full":
@@ -105,6 +109,10 @@ class KillingShard:
     @property
     def attempt(self) -> int:
         return self.shard.attempt
+
+    @property
+    def request_id(self) -> str:
+        return self.shard.request_id
 
 
 def count_shard_after_kill(task: KillingShard) -> ShardResult:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 import os
+import re
 import signal
 import ssl
 import subprocess
@@ -21,9 +21,13 @@ import dask
 import psutil
 import pytest
 import pytest_asyncio
+from shard_functions import Probe, invocations, run_probe
 
-from workers.cluster import VERSIONED, Cluster, Resources, share_of_machine, version_differences
+from workers import versions
+from workers.cluster import Cluster, Resources, share_of_machine
 from workers.environment import from_environment
+from workers.errors import ProblemError
+from workers.execute import execute
 from workers.preload import is_warm
 from workers.references import Root
 
@@ -256,17 +260,52 @@ def pretend_to_compile() -> None:
     preload._warm.clear()
 
 
-async def test_versions_of_all_that_matters_are_compared(cluster: Cluster) -> None:
-    versions = await cluster.client.get_versions(packages=[name for name in VERSIONED if name != "python"])
-    assert version_differences(versions) == []
-    for package in VERSIONED:
-        assert versions["client"]["packages"][package] is not None
-        for place in ("scheduler", "workers"):
-            other = copy.deepcopy(versions)
-            named = other[place] if place == "scheduler" else next(iter(other["workers"].values()))
-            named["packages"][package] = "0.0"
-            (difference,) = version_differences(other)
-            assert difference.startswith(f"{package} is 0.0 at ")
+def pretend_to_have(name: str, number: str) -> None:
+    """Let this process claim another version of a package, from now on."""
+    from importlib import metadata  # noqa: PLC0415 - the worker's own modules, not pickled copies
+
+    from workers import versions  # noqa: PLC0415
+
+    claimed = SimpleNamespace(version=lambda package: number if package == name else metadata.version(package))
+    versions.metadata = claimed  # type: ignore[assignment]
+    versions.installed.cache_clear()
+
+
+async def run_one(cluster: Cluster, directory: Path) -> list[Any]:
+    running = execute(cluster, run_probe, [Probe("a", 0, str(directory))], key=str, limit=1, stop=asyncio.Event())
+    return [answer async for answer in running]
+
+
+async def test_a_worker_of_another_version_is_found_and_refused(cluster: Cluster, tmp_path: Path) -> None:
+    assert await cluster.differences() == []
+    await cluster.client.run(pretend_to_have, "numba", "0.1")
+    try:
+        with pytest.raises(ProblemError, match=r"numba is 0\.1 at tls://.* but") as caught:
+            await run_one(cluster, tmp_path)
+        assert invocations(tmp_path, 0) == 0
+        assert (caught.value.slug, caught.value.origin) == ("cluster-unavailable", "system")
+        # Workers are asked when they come; this one came before it changed.
+        cluster._compared = (frozenset(), [])
+        reasons = await cluster.differences()
+        assert len(reasons) == await cluster.worker_count()
+        for reason in reasons:
+            assert re.fullmatch(r"numba is 0\.1 at worker tls://\S+ but \S+ here", reason)
+        cluster._checked = {}
+        assert set(reasons) <= set(await cluster.readiness())
+    finally:
+        await cluster.client.run(pretend_to_have, "nothing", "")
+        cluster._compared = (frozenset(), [])
+    assert await cluster.differences() == []
+    assert len(await run_one(cluster, tmp_path)) == 1
+
+
+async def test_versions_of_all_that_matters_are_compared() -> None:
+    own = versions.installed()
+    assert {"python", "ordsim", "numpy", "numba", "zarr", "dask", "distributed"} == own.keys()
+    assert versions.differences(own, {"the scheduler": own, "worker a": dict(own)}) == []
+    for name in own:
+        (difference,) = versions.differences(own, {"worker a": own, "worker b": {**own, name: "0.0"}})
+        assert difference == f"{name} is 0.0 at worker b but {own[name]} here"
 
 
 def run_script(mode: str, directory: Path) -> subprocess.Popen[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -304,6 +305,154 @@ async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(cluster: 
     release(tmp_path)
 
 
+async def test_leaving_the_loop_cancels_what_runs() -> None:
+    ended = []
+
+    async def submit(number: int) -> int:
+        try:
+            if number:
+                await asyncio.Event().wait()
+        finally:
+            ended.append(number)
+        return number
+
+    results = bounded_map(submit, itertools.count(), limit=4)
+    assert await anext(results) == (0, 0)
+    await results.aclose()
+    assert sorted(ended) == [0, 1, 2, 3]
+
+
+# ---- execute on a cluster
+
+
+async def test_every_task_runs_once_and_nothing_is_kept(cluster: Cluster, tmp_path: Path) -> None:
+    assert await collect(start(cluster, [probe(tmp_path, i) for i in range(25)])) == list(range(25))
+    assert [invocations(tmp_path, i) for i in range(25)] == [1] * 25
+    assert not cluster.client.futures
+    await until_nothing_runs(cluster)
+
+
+async def test_never_more_futures_than_the_limit(cluster: Cluster, tmp_path: Path) -> None:
+    results = start(cluster, (probe(tmp_path, i) for i in itertools.count()), limit=3)
+    async for task, _ in results:
+        assert len(cluster.client.futures) <= 3
+        if task.index > 20:
+            break
+    await results.aclose()
+    assert not cluster.client.futures
+
+
+@pytest.mark.parametrize("errors", [1, STORAGE_RETRIES])
+async def test_storage_errors_are_retried(cluster: Cluster, tmp_path: Path, errors: int) -> None:
+    tasks = [probe(tmp_path, 0, *["storage"] * errors), probe(tmp_path, 1)]
+    assert await collect(start(cluster, tasks)) == [0, 1]
+    assert (invocations(tmp_path, 0), invocations(tmp_path, 1)) == (errors + 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("action", "slug", "times"),
+    [
+        ("storage", "storage-unavailable", STORAGE_RETRIES + 1),
+        ("forbidden", "storage-unavailable", 1),
+        ("full", "out-of-space", 1),
+    ],
+)
+async def test_storage_errors_that_stay_are_named_without_paths(
+    cluster: Cluster, tmp_path: Path, action: str, slug: str, times: int
+) -> None:
+    with pytest.raises(ProblemError) as caught:
+        await collect(start(cluster, [probe(tmp_path, 0, *[action] * 9)]))
+    assert (caught.value.slug, caught.value.origin) == (slug, "system")
+    assert "secret" not in caught.value.detail
+    assert invocations(tmp_path, 0) == times
+
+
+async def test_problems_arrive_as_they_were_raised_and_are_never_retried(cluster: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError) as caught:
+        await collect(start(cluster, [probe(tmp_path, 0, "problem")]))
+    problem = caught.value
+    assert (problem.slug, problem.origin, problem.pointer) == ("zero-vector", "data", "/y/path")
+    assert problem.detail == "Row 7 of array y is a zero vector."
+    assert invocations(tmp_path, 0) == 1
+
+
+async def test_defects_are_never_retried(cluster: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a defect"):
+        await collect(start(cluster, [probe(tmp_path, 0, "value")]))
+    assert invocations(tmp_path, 0) == 1
+
+
+async def test_a_failure_ends_the_other_shards_of_the_job_soon(cluster: Cluster, tmp_path: Path) -> None:
+    # Task 1 is held for ever unless it is told; the failure of task 0 must reach it.
+    tasks = [probe(tmp_path, 0, "value"), *(probe(tmp_path, i, "hold") for i in range(1, 50))]
+    async with asyncio.timeout(10):
+        with pytest.raises(ValueError, match="a defect"):
+            await collect(start(cluster, tasks))
+    assert begun(tmp_path) <= 4
+    await until_nothing_runs(cluster)
+
+
+async def test_cancelling_ends_running_shards_and_leaves_none(cluster: Cluster, tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    tasks = (probe(tmp_path, i, *(["hold"] if i else [])) for i in itertools.count())
+    running = asyncio.create_task(collect(start(cluster, tasks, limit=6, stop=stop)))
+    await until(lambda: begun(tmp_path) == 3)  # one that ends, two that are held
+    stop.set()
+    async with asyncio.timeout(2):
+        assert await running == [0]
+    assert not any((await cluster.client.processing()).values())
+    await until_nothing_runs(cluster)
+    assert begun(tmp_path) <= 7
+
+
+async def test_a_cancelled_attempt_does_not_touch_the_next(cluster: Cluster, tmp_path: Path) -> None:
+    await cluster.cancel(f"job-{tmp_path.name}", 1)
+    with pytest.raises(ShardCancelled):
+        await collect(start(cluster, [probe(tmp_path, 0, "hold")]))
+    second = Probe(f"job-{tmp_path.name}", 1, str(tmp_path), ("hold",), attempt=2)
+    running = asyncio.create_task(collect(start(cluster, [second])))
+    await until(lambda: invocations(tmp_path, 1) == 1)
+    release(tmp_path)
+    assert await running == [1]
+
+
+async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(cluster: Cluster, tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    tasks = [probe(tmp_path, i, "deaf") for i in range(8)]
+    running = asyncio.create_task(collect(start(cluster, tasks, stop=stop, deadline=0.3)))
+    await until(lambda: begun(tmp_path) == 2)
+    stop.set()
+    async with asyncio.timeout(5):
+        assert await running == []
+    assert not cluster.client.futures
+    release(tmp_path)
+
+
+async def test_a_shard_that_cannot_look_ends_with_its_process(cluster: Cluster, tmp_path: Path) -> None:
+    processes = set((await cluster.client.run(os.getpid)).values())
+    stop = asyncio.Event()
+    running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, 0, *["busy"] * 9)], stop=stop, deadline=1e6)))
+    await until(lambda: begun(tmp_path) == 1)
+    stop.set()
+    async with asyncio.timeout(120):
+        assert await running == []
+    await cluster.wait_for_workers()
+    # One was ended, and one is new; the other had nothing to do with it.
+    await until_async(lambda: _one_of(cluster, processes))
+    assert not cluster.client.futures
+
+
+async def _one_of(cluster: Cluster, before: set[int]) -> bool:
+    now = set((await cluster.client.run(os.getpid, on_error="ignore")).values())
+    return len(now) == len(before) and len(now & before) == len(before) - 1
+
+
+async def until_async(condition: Any) -> None:
+    async with asyncio.timeout(120):
+        while not await condition():
+            await asyncio.sleep(0.02)
+
+
 async def test_leaving_the_loop_cancels_the_futures(cluster: Cluster, tmp_path: Path) -> None:
     results = start(cluster, (probe(tmp_path, i, *(["hold"] if i else [])) for i in range(9)))
     assert (await anext(results))[1] == 0
@@ -366,7 +515,7 @@ class LostClient:
         self.status = "running"
         self.released = 0
 
-    def submit(self, *arguments: Any, key: str, pure: bool) -> Any:
+    def submit(self, *arguments: Any, key: str, pure: bool, priority: float) -> Any:
         return LostFuture(self)
 
 
@@ -388,7 +537,7 @@ class LostDispatcher:
     def __init__(self) -> None:
         self.client = LostClient()
 
-    async def cancel(self, job: str, attempt: int) -> None:
+    async def cancel(self, job: str, attempt: int) -> bool:
         raise AssertionError("nothing is in flight any more")
 
 
@@ -405,11 +554,11 @@ class DeafCluster:
     def client(self) -> DeafCluster:
         return self
 
-    def submit(self, *arguments: Any, key: str, pure: bool) -> DeafFuture:
+    def submit(self, *arguments: Any, key: str, pure: bool, priority: float) -> DeafFuture:
         self.submitted.append(DeafFuture())
         return self.submitted[-1]
 
-    async def cancel(self, job: str, attempt: int) -> None:
+    async def cancel(self, job: str, attempt: int) -> bool:
         self.told += 1
         raise OSError("nobody listens")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import logging
 import random
 from dataclasses import replace
@@ -19,7 +21,7 @@ from shard_functions import KillingShard, count_shard_after_kill, invocations
 from ordsim_core import lattice, triplets
 from ordsim_core.distances import Distance, Precision
 from ordsim_core.spaces import prepare
-from workers import cancellation, costs, environment, groups, spaces
+from workers import cancellation, costs, environment, groups, logs, spaces, versions
 from workers.cancellation import ShardCancelled
 from workers.cluster import Cluster
 from workers.errors import ProblemError
@@ -32,6 +34,7 @@ from workers.measures.tsi_exact import TsiExactOptions
 from workers.partials import Partial
 from workers.preload import ensure_warm
 from workers.references import Reference, Root, RowRange
+from workers.running import report
 from workers.subjects import Side, StagedSide
 from workers.tasks import (
     IdentifiersTask,
@@ -314,16 +317,24 @@ def test_a_process_remembers_a_bounded_number_of_cancelled_attempts(monkeypatch)
     assert [job for job in "abcdef" if cancellation.is_cancelled(job, 1)] == ["c", "e", "f"]
 
 
-def test_logs_say_which_shard_of_which_job(worker_process: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_say_which_shard_of_which_job(
+    worker_process: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     staged = {name: stage(name) for name in ("x", "y")}
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs.Lines("json", {}))
+    logger = logging.getLogger("workers.tasks")
+    monkeypatch.setattr(logger, "handlers", [handler])
     with caplog.at_level(logging.INFO, logger="workers.tasks"):
         tasks = shard_tasks(staged, OPTIONS[0], 1e-5, job="logged")
-        count_shard(tasks[0])
-    records = [record for record in caplog.records if record.name == "workers.tasks"]
-    assert [record.message for record in records] == ["counting", "counted"]
-    assert {(r.job, r.attempt, r.position, r.shard) for r in records} == {  # type: ignore[attr-defined]
-        ("logged", 1, 0, tasks[0].shard.index)
-    }
+        report(count_shard, replace(tasks[0], request_id="r-1"), versions.installed())
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["message"] for line in lines] == ["counting", "counted"]
+    for line in lines:
+        about = (line["request_id"], line["job"], line["attempt"], line["position"], line["shard"], line["measure"])
+        assert about == ("r-1", "logged", 1, 0, tasks[0].shard.index, "tsi exact")
+    assert lines[1]["seconds"] > 0
 
 
 # ---- on clusters
