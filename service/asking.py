@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ EXAMPLE = {"measure": "tsi", "method": "exact"}
 
 
 def reference(value: Reference) -> dict[str, Any]:
-    """Turn ``"root:path"`` into the form of the contract; a mapping is copied as it is.
+    """Turn ``"root:path"`` into the form of the contract; a mapping is copied, with its rows as `with_rows` reads them.
 
     Raises
     ------
@@ -25,13 +26,54 @@ def reference(value: Reference) -> dict[str, Any]:
         If it is neither a string nor a mapping.
     """
     if isinstance(value, Mapping):
-        return dict(value)
+        return with_rows(value)
     if not isinstance(value, str):
         raise TypeError(f"an array is named by a string, root:path, or by a mapping, not by {_shown(value)}")
     root, colon, path = value.partition(":")
     if not (root and colon and path):
-        raise ValueError(f"{value!r} does not name an array: write root:path, e.g. lab:minilm/layer6")
+        hint = (
+            "; a service is given files by `ordsim import FILE ROOT:PATH`" if value.endswith((".npy", ".zarr")) else ""
+        )
+        raise ValueError(f"{value!r} does not name an array: write root:path, e.g. lab:minilm/layer6{hint}")
     return {"root": root, "path": path}
+
+
+def with_rows(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy fields, with ``rows`` given as (start, stop) or a slice in the form of the contract.
+
+    Raises
+    ------
+    TypeError
+        If rows are neither those nor a mapping, or a slice has a step or lacks its stop.
+    """
+    rows = fields.get("rows")
+    if rows is None or isinstance(rows, Mapping):
+        return dict(fields)
+    if isinstance(rows, slice) and rows.step in (None, 1) and rows.stop is not None:
+        ends: tuple[Any, ...] = (rows.start or 0, rows.stop)
+    elif isinstance(rows, tuple) and len(rows) == 2:
+        ends = tuple(rows)
+    else:
+        raise TypeError(
+            f"rows are a range, such as (0, 1000), slice(0, 1000) or {{'start': 0, 'stop': 1000}}, not {_shown(rows)}"
+        )
+    return {**fields, "rows": {"start": plain(ends[0]), "stop": plain(ends[1])}}
+
+
+def plain(value: Any) -> Any:
+    """Give numbers of numpy, and whole floats such as 1e6, as JSON has them; also inside of mappings and lists."""
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        number = float(value)
+        return int(number) if number.is_integer() else number
+    return value
 
 
 def comparison(
@@ -59,8 +101,9 @@ def matrix(arrays: Sequence[Reference], measure: Mapping[str, Any], options: Map
 
 def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
     """Further fields; groups may be named as other arrays are."""
+    fields: dict[str, Any] = plain(with_rows(options))
     groups = options.get("groups")
-    return dict(options) if groups is None else {**options, "groups": reference(groups)}
+    return fields if groups is None else {**fields, "groups": reference(groups)}
 
 
 def _references(arrays: Sequence[Reference], name: str) -> list[dict[str, Any]]:
@@ -77,7 +120,7 @@ def _listed(values: Any, name: str, example: Any) -> Iterable[Any]:
 def _measure(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"{name} must be a mapping, e.g. {EXAMPLE}, not {_shown(value)}")
-    return dict(value)
+    return dict(plain(value))
 
 
 def _shown(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from service import catalogue
 from workers.measures import registry
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def explain(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 def _one(error: Mapping[str, Any]) -> dict[str, str]:
     source, *path = error["loc"] or ("body",)
+    tag = next((part for part in path if isinstance(part, str) and TAG in part), None)
     if source == "body" and path and path[0] in PROCESSES:
         path = path[1:]  # which of the requests it was read as
     field = str(path[-1]) if path else ""
@@ -37,6 +39,8 @@ def _one(error: Mapping[str, Any]) -> dict[str, str]:
         path = [*path, *missing]
     else:
         detail = _sentence(error, field)
+        if error["type"] == "extra_forbidden" and tag is not None:
+            detail = _no_option(*tag.split(TAG, 1))
     if source != "body":
         name = ".".join(str(part) for part in path)
         return {"pointer": "", "parameter": name, "detail": f"{source} parameter {name}: {detail}"}
@@ -81,6 +85,12 @@ def _measure(sent: Any) -> tuple[list[str], str]:
     if field not in sent:
         return [field], f"is missing; {measure} has: {methods}"
     return [field], f"{_shown(sent[field])} is not supported; {measure} has: {methods}"
+
+
+def _no_option(measure: str, method: str) -> str:
+    """Name the options that there are."""
+    names = catalogue.option_names(measure, method)
+    return f"there is no such option; {measure} {method} has: {', '.join(names) or 'none'}"
 
 
 def _sentence(error: Mapping[str, Any], field: str) -> str:

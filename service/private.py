@@ -22,8 +22,19 @@ START_SECONDS = 300.0
 STOP_SECONDS = 20.0
 POLL_SECONDS = 0.05
 LOG_LINES = 5
-STARTING = "a service with its workers; the first start compiles its kernels"
+STARTING = "a service with its workers"
+COMPILING = f"{STARTING}; this first start compiles its kernels, which takes a minute"
 """What a person is told who waits for one."""
+
+
+def starting() -> str:
+    """Say what is started, and that kernels are compiled where none of this source are kept."""
+    from ordsim_core import kernel_cache  # noqa: PLC0415 - brings numba, as the check of the request does
+
+    # Those that count triplets stand for all.
+    place, source = kernel_cache.directory(), kernel_cache.PACKAGE / "concordance.py"
+    kept = place is not None and any((place / f"{source.stem}-{kernel_cache.digest_of(source)}").glob("*.nbi"))
+    return STARTING if kept else COMPILING
 
 
 class PrivateServiceError(Exception):

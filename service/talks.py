@@ -56,13 +56,15 @@ def compare(
     Parameters
     ----------
     x, y : str or mapping
-        Arrays to compare, see `reference`.
+        Arrays to compare: ``"lab:layer6"``, or with a distance and rows of its own
+        ``{"root": "lab", "path": "layer6", "distance": "cosine", "rows": (0, 1000)}``.
     measures : sequence of mapping
-        E.g. ``[{"measure": "tsi", "method": "exact"}]``.
+        E.g. ``[{"measure": "tsi", "method": "sampled", "samples": 1e6}]``; `process` lists all with their options.
     progress : callable or None
         Called with the job's status at once, and then whenever it has changed.
     **options
-        Further fields of the request: ``rows``, ``groups`` (named like x), ``confidence``, ``seed``, ``label``, ...
+        Further fields of the request: ``rows`` of both, (start, stop) or a slice, ``groups`` (named like x),
+        ``confidence``, ``seed``, ``label``, ...
 
     Raises
     ------

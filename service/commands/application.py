@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from service.commands import comparing, conforming, examining, grids, importing, jobs, keys, reporting, serving, upkeep
+from service.commands import (
+    comparing,
+    conforming,
+    examining,
+    grids,
+    importing,
+    jobs,
+    keys,
+    measures,
+    reporting,
+    serving,
+    upkeep,
+)
 
 application = typer.Typer(
     name="ordsim",
@@ -38,6 +50,7 @@ application.command("serve")(serving.serve)
 application.command("compare")(comparing.compare)
 application.command("layers")(grids.layers)
 application.command("matrix")(grids.matrix)
+application.command("measures")(measures.measures)
 application.command("submit")(jobs.submit)
 application.command("watch")(jobs.watch)
 application.command("results")(jobs.results)

@@ -17,7 +17,7 @@ from service.commands import checking, jobs, options, reporting, watching
 from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, print_json, problems_as_json, tell
 from service.estimate import print_plan
 from service.local import Source, locate, require_local, split
-from service.private import STARTING, PrivateService, PrivateServiceError
+from service.private import PrivateService, PrivateServiceError, starting
 
 X = Annotated[str, typer.Argument(metavar="X", help="First array.")]
 Y = Annotated[str, typer.Argument(metavar="Y", help="Second array, with as many rows.")]
@@ -28,6 +28,8 @@ def compare(
     y: Y,
     measure: options.Measure = None,
     distance: options.Distance = None,
+    x_distance: options.XDistance = None,
+    y_distance: options.YDistance = None,
     precision: options.Precision = None,
     groups: options.Groups = None,
     calibrate: options.Calibrate = None,
@@ -63,7 +65,7 @@ def compare(
     it.
 
     What is measured by default: exact TSI, over every triplet of rows, and sampled QSI, over as many quadruplets as
-    make it wrong by more than 0.001 with a probability of 1% at most.
+    make it wrong by more than 0.001 with a probability of 1% at most. `ordsim measures` lists what else there is.
     """
     reporting.require_svg(plot)
     request = options.request(
@@ -76,11 +78,11 @@ def compare(
         missing_chunks=missing_chunks,
         label=label,
     )
-    sides = options.sides(distance, rows, x_rows, y_rows)
+    sides = options.sides((distance, x_distance, y_distance), rows, x_rows, y_rows)
     texts = {"x": x, "y": y} | ({} if groups is None else {"groups": groups})
     if url is not None:
         request |= {name: options.array(text) | sides.get(name, {}) for name, text in texts.items()}
-        with problems_as_json(as_json), options.connect(url) as client:
+        with problems_as_json(as_json), options.in_words(measure), options.connect(url) as client:
             _at_service(client, request, plan, plot, as_json)
         return
     names = {name: text for name, text in (("x", x), ("y", y)) if split(text)[0].exists()}
@@ -96,6 +98,7 @@ def compare(
 
     with (
         problems_as_json(as_json),
+        options.in_words(measure),
         tempfile.TemporaryDirectory(prefix="ordsim-", ignore_cleanup_errors=True) as scratch,
     ):
         _locally(texts, request, sides, Path(scratch), options.roots(root), workers, show)
@@ -136,6 +139,7 @@ def _locally(
         raise CommandError(str(error)) from None
     request = request | {name: source.reference | sides.get(name, {}) for name, source in sources.items()}
     checking.require_valid(request)
+    checking.require_comparable(request, sources)
     with _termination_as_exit():
         _on_private_service(directory, known, sources, workers, lambda client: show(client, request))
 
@@ -161,7 +165,7 @@ def _on_private_service(
         if source.file is not None and source.root is not None:
             source.root[1].mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True, highlight=False, markup=False)
-    console.print(f"starting {STARTING}", soft_wrap=True)
+    console.print(f"starting {starting()}", soft_wrap=True)
     shown = False
     try:
         with PrivateService(directory / "state", {**known, **made}, workers) as service:

@@ -24,6 +24,8 @@ def submit(
     y: Y,
     measure: options.Measure = None,
     distance: options.Distance = None,
+    x_distance: options.XDistance = None,
+    y_distance: options.YDistance = None,
     precision: options.Precision = None,
     groups: options.Groups = None,
     calibrate: options.Calibrate = None,
@@ -50,10 +52,10 @@ def submit(
         missing_chunks=missing_chunks,
         label=label,
     )
-    sides = options.sides(distance, rows, x_rows, y_rows)
+    sides = options.sides((distance, x_distance, y_distance), rows, x_rows, y_rows)
     for name, text in (("x", x), ("y", y)):
         request[name] = options.array(text) | sides[name]
-    with problems_as_json(as_json), options.connect(url) as client:
+    with problems_as_json(as_json), options.in_words(measure), options.connect(url) as client:
         status = client.submit(**request)
         if not as_json:
             print(status["jobID"], flush=True)

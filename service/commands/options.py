@@ -5,14 +5,16 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from service.answers import ServiceError
 from service.client import DEFAULT_URL, Client, reference
-from service.commands.outcome import CommandError
+from service.commands.outcome import REFUSED, CommandError, problem
 from service.connection import KEY_VARIABLE
 
 DEFAULT_MEASURES = ("tsi:exact", "qsi:sampled,epsilon=0.001,delta=0.01")
@@ -34,7 +36,7 @@ Measure = Annotated[
         "-m",
         metavar="MEASURE",
         help="NAME:METHOD[,OPTION=VALUE...], e.g. tsi:exact,per_anchor=true, qsi:sampled,samples=1e6 or "
-        "tsi:sampled,epsilon=0.001,delta=0.01; repeat it for several. "
+        "tsi:sampled,epsilon=0.001,delta=0.01; repeat it for several. `ordsim measures` lists all with their options. "
         f"[default: {' and '.join(DEFAULT_MEASURES)}]",
     ),
 ]
@@ -46,6 +48,12 @@ Distance = Annotated[
         help="euclidean, cosine, correlation, dot, manhattan, hamming, or precomputed for arrays of distances. "
         "[default: euclidean]",
     ),
+]
+XDistance = Annotated[
+    str | None, typer.Option("--x-distance", metavar="NAME", help="Distance of X alone. [default: --distance]")
+]
+YDistance = Annotated[
+    str | None, typer.Option("--y-distance", metavar="NAME", help="Distance of Y alone. [default: --distance]")
 ]
 Precision = Annotated[
     str | None,
@@ -143,6 +151,25 @@ Workers = Annotated[
 ]
 
 
+@contextmanager
+def in_words(measures: Sequence[str] | None) -> Iterator[None]:
+    """Let a refusal speak of measures as they were written on the command line."""
+    written = measures or DEFAULT_MEASURES
+    try:
+        yield
+    except ServiceError as error:
+        if not any(str(fault.get("pointer", "")).startswith("/measures/") for fault in error.errors):
+            raise
+
+        def as_written(found: re.Match[str]) -> str:
+            return f"-m {written[int(found[1])]}{f': {found[2]}' if found[2] else ''}"
+
+        said = re.sub(r"/measures/\d+\S*: (?=measures\.)", "", problem(error))
+        raise CommandError(
+            re.sub(r"/?\bmeasures[./](\d+)(?:[./](\w+))?", as_written, said), REFUSED, error.problem
+        ) from None
+
+
 def connect(url: str = DEFAULT_URL) -> Client:
     """Make a client with the API key of the environment."""
     try:
@@ -205,15 +232,21 @@ def row_range(text: str, option: str = "--rows") -> dict[str, int]:
         raise typer.BadParameter(f"{text!r}: write START:STOP, e.g. 0:1000", param_hint=option) from None
 
 
-def sides(distance: str | None, rows: str | None, x_rows: str | None, y_rows: str | None) -> dict[str, dict[str, Any]]:
-    """What belongs into the references of x and y beside their names: the distance of both, rows of each."""
+def sides(
+    distances: tuple[str | None, str | None, str | None], rows: str | None, x_rows: str | None, y_rows: str | None
+) -> dict[str, dict[str, Any]]:
+    """What belongs into the references of x and y beside their names: distances, of both and of each, and rows."""
     own = {name: text for name, text in (("x", x_rows), ("y", y_rows)) if text is not None}
     if own and rows is not None:
         raise typer.BadParameter(
             "these rows of both arrays do not go together with rows of one: write --x-rows and --y-rows instead",
             param_hint="--rows",
         )
-    read: dict[str, dict[str, Any]] = {name: {} if distance is None else {"distance": distance} for name in ("x", "y")}
+    both, *each = distances
+    measured = {name: both if one is None else one for name, one in zip(("x", "y"), each, strict=True)}
+    read: dict[str, dict[str, Any]] = {
+        name: {} if distance is None else {"distance": distance} for name, distance in measured.items()
+    }
     for name, text in own.items():
         read[name]["rows"] = row_range(text, f"--{name}-rows")
     return read
@@ -252,6 +285,12 @@ def natural(text: str) -> list[tuple[int, str]]:
 
 def array(text: str) -> dict[str, Any]:
     """Read root:path."""
+    name = text.partition("::")[0]
+    if ":" not in name and Path(name).exists():
+        raise typer.BadParameter(
+            f"{text} is a file here, and {URL_VARIABLE} or --url names a service, whose arrays are root:path. To "
+            f"compare files, unset {URL_VARIABLE}; to give the service this one, `ordsim import {text} ROOT:PATH`"
+        )
     try:
         return reference(text)
     except ValueError as error:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse
 
-from service import documents, grids, schemas
+from service import catalogue, documents, grids, schemas
 from service.errors import HttpProblem
 from service.grids import LayersRequest, MatrixRequest
 from service.middleware import BODY_LIMIT
@@ -75,7 +75,7 @@ async def describe_process(process: Annotated[str, Path(max_length=64)]) -> JSON
         {
             **_summary(process),
             "inputs": REQUESTS[process].model_json_schema(),
-            "measures": [_measure(measure) for measure in registry.all_measures()],
+            "measures": catalogue.entries(),
             "limits": {
                 "measures": schemas.MEASURES_LIMIT,
                 "layers": grids.LAYERS_LIMIT,
@@ -86,18 +86,6 @@ async def describe_process(process: Annotated[str, Path(max_length=64)]) -> JSON
             "plugins": [_plugin(plugin) for plugin in registry.PLUGINS],
         }
     )
-
-
-def _measure(measure: Any) -> dict[str, Any]:
-    return {
-        "measure": measure.measure,
-        "method": measure.method,
-        "title": measure.title,
-        "minimumRows": measure.minimum_rows,
-        "maximumRows": measure.maximum_rows,
-        "default": schemas.DEFAULT_METHODS.get(measure.measure) == measure.method,
-        "options": measure.options.model_json_schema(),
-    }
 
 
 def _plugin(plugin: Plugin) -> dict[str, Any]:

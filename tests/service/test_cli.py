@@ -24,6 +24,7 @@ import typer
 import zarr
 
 import service
+from ordsim_core import kernel_cache
 from service.answers import ServiceError
 from service.commands import options
 from service.commands.outcome import CommandError, problem
@@ -32,6 +33,7 @@ from service.local import locate
 from service.private import PrivateService, PrivateServiceError
 from tests.service.commands import ORDSIM, Outcome, check_error, environment, process
 from workers import groups
+from workers.measures import registry
 from workers.references import Reference, Root
 
 if TYPE_CHECKING:
@@ -53,6 +55,29 @@ def test_version_and_help(ordsim: Callable[..., Outcome]) -> None:
         assert "Usage: ordsim" in done.stdout
     text = " ".join(ordsim("compare", "--help").stdout.replace("│", " ").split())
     assert "tsi:exact and qsi:sampled,epsilon=0.001,delta=0.01" in text
+    assert "ordsim measures" in text
+
+
+def test_measures_are_listed_with_their_options(ordsim: Callable[..., Outcome]) -> None:
+    listed = ordsim("measures").stdout
+    for measure in registry.all_measures():
+        assert f"{measure.measure}:{measure.method}" in listed
+    assert "tsi:exact (default)  Triplet Similarity Index over all triplets" in listed
+    assert "    units, width, targets=32" in listed
+    assert "    anchors (needed), per_anchor=false" in listed
+    units = ordsim("measures", "tsi:units").stdout
+    assert "targets=32: a whole number, at least 2, at most 1,024" in units
+    assert "Number of units drawn." in units
+    assert "tsi:exact" not in units
+    for entry in json.loads(ordsim("measures", "--json").stdout):
+        for option in entry["optionsInWords"]:
+            assert option["meaning"], (entry["measure"], entry["method"], option)
+            assert option["values"], (entry["measure"], entry["method"], option)
+    check_error(ordsim("measures", "tau"), 2, "no measure tau", "tsi:exact")
+
+
+def test_measures_are_those_of_a_service_where_one_is_named(ordsim: Callable[..., Outcome], url: str) -> None:
+    assert ordsim("measures", "--url", url).stdout == ordsim("measures").stdout
 
 
 @pytest.mark.parametrize(
@@ -325,7 +350,16 @@ def test_a_failed_job_ends_with_1_and_its_reason(ordsim: Callable[..., Outcome],
     [
         (["compare", "lab:x", "lab:missing"], ["unknown-array", "/y"]),
         (["compare", "lab:x", "lab:seven"], ["row-count-mismatch"]),
-        (["compare", "lab:x", "lab:y", "-m", "tsi:guess"], ["tsi"]),
+        (["compare", "lab:x", "lab:y", "-m", "tsi:guess"], ["-m tsi:guess: method: 'guess' is not supported"]),
+        (
+            ["compare", "lab:x", "lab:y", "-m", "tsi:anchors,foo=1,anchors=4"],
+            ["-m tsi:anchors,foo=1,anchors=4: foo: there is no such option; tsi anchors has: anchors, per_anchor"],
+        ),
+        (
+            ["submit", "lab:x", "lab:y", "-m", "qsi:exact", "-m", "tsi:batched"],
+            ["-m tsi:batched: batches: is missing", "-m tsi:batched: batch_size: is missing"],
+        ),
+        (["compare", __file__, "lab:y"], ["is a file here", "unset ORDSIM_URL", "ordsim import"]),
         (["compare", "lab:x", "lab:y", "--distance", "taxicab"], ["taxicab"]),
         (["watch", "nothing"], ["unknown-job"]),
         (["results", "../roots"], ["not-found"]),
@@ -503,6 +537,32 @@ class Answering:
         return {"jobID": job, "process": "compare", "results": []}
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "arguments", "words"),
+    [
+        (np.arange(3.0), np.eye(3), [], "x must be 2-D, rows by features, but its shape is (3,)"),
+        (np.eye(3), np.eye(4), [], "has 3 rows and b.npy has 4: row i of x and row i of y"),
+        (np.eye(3), np.eye(3) * 1j, [], "b.npy: y must hold real numbers, not complex128"),
+    ],
+)
+def test_what_a_glance_shows_is_refused_before_a_private_service_starts(
+    ordsim: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    x: np.ndarray,
+    y: np.ndarray,
+    arguments: list[str],
+    words: str,
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(PrivateService, "start", started.append)
+    files = [save(tmp_path / name, values) for name, values in (("a.npy", x), ("b.npy", y))]
+    check_error(ordsim("compare", *files, *arguments), 2, words)
+    zarr.create_array(tmp_path / "c.zarr", shape=(5,), dtype="f4")
+    check_error(ordsim("compare", tmp_path / "c.zarr", tmp_path / "b.npy"), 2, "c.zarr: x must be 2-D")
+    assert started == []
+
+
 def test_a_private_service_plans_too(
     ordsim: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -519,14 +579,20 @@ def test_a_private_service_plans_too(
     monkeypatch.setattr(PrivateService, "connect", lambda _: Planning())
     monkeypatch.setattr(PrivateService, "stop", lambda _: None)
     files = [save(tmp_path / name, np.eye(3)) for name in ("a.npy", "b.npy")]
-    done = ordsim("compare", *files, "--plan", "--precision", "float32")
+    done = ordsim("compare", *files, "--plan", "--precision", "float32", "--y-distance", "cosine")
     assert done.returncode == 0, done.stderr
+    assert "starting a service with its workers\n" in done.stderr, "kernels are kept: this process has compiled them"
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(kernel_cache, "directory", lambda: tmp_path)
+        assert "compiles" in ordsim("compare", *files, "--plan").stderr
+    asked.pop()
     assert "In all about 1.5 s on one worker; none is connected now." in done.stdout
     assert "A worker needs up to 256.0 MiB; local copies of the arrays take 72 bytes of disk." in " ".join(
         done.stdout.split()
     )
     ((request),) = asked
     assert (request["precision"], request["x"]["root"]) == ("float32", "local-x")
+    assert [request[name].get("distance") for name in "xy"] == [None, "cosine"]
 
 
 def save_labels(tmp_path: Path, kind: str) -> Path:

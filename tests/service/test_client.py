@@ -13,6 +13,7 @@ import httpx2
 import numpy as np
 import pytest
 
+from service import asking
 from service.client import Client, ServiceError, ServiceUnreachable, reference
 
 if TYPE_CHECKING:
@@ -89,10 +90,34 @@ def test_references(given: Any, expected: Any) -> None:
     assert reference(given) == (expected or given)
 
 
+@pytest.mark.parametrize("rows", [(2, 5), slice(2, 5), (np.int64(2), 5.0), {"start": 2, "stop": 5}])
+def test_rows_are_ranges_in_any_form(rows: Any) -> None:
+    body = asking.comparison({"root": "lab", "path": "a", "rows": rows}, "lab:b", [EXACT], {"rows": rows})
+    assert body["x"]["rows"] == body["rows"] == {"start": 2, "stop": 5}
+    json.dumps(body)
+
+
+@pytest.mark.parametrize("rows", ["0:50", [0, 1, 2], slice(0, 9, 2), slice(3, None), (1, 2, 3), 4])
+def test_rows_that_are_no_range_are_refused(rows: Any) -> None:
+    with pytest.raises(TypeError, match=r"rows are a range, such as \(0, 1000\)"):
+        asking.comparison("lab:a", "lab:b", [EXACT], {"rows": rows})
+
+
+def test_numbers_may_be_those_of_numpy_or_whole_floats() -> None:
+    measure = {"measure": "tsi", "method": "sampled", "samples": 1e4, "epsilon": np.float32(0.5)}
+    body = asking.comparison("lab:a", "lab:b", [measure], {"seed": np.int64(3), "calibration": {"alpha": 0.05}})
+    (sent,) = body["measures"]
+    assert (sent["samples"], type(sent["samples"]), sent["epsilon"]) == (10_000, int, 0.5)
+    assert (body["seed"], type(body["seed"])) == (3, int)
+    assert json.loads(json.dumps(body))["calibration"] == {"alpha": 0.05}
+
+
 @pytest.mark.parametrize("given", ["lab", ":a", "lab:", ""])
 def test_a_string_that_names_no_array_is_refused(given: str) -> None:
     with pytest.raises(ValueError, match="root:path"):
         reference(given)
+    with pytest.raises(ValueError, match="ordsim import FILE"):
+        reference(f"{given.replace(':', '')}.npy")
 
 
 @pytest.mark.parametrize("given", [3, ("lab", "a"), None, np.zeros(3)])

@@ -67,14 +67,26 @@ class UnitsOptions(MeasureOptions):
 
 
 class TsiUnitsOptions(UnitsOptions):
-    """Options of TSI by units: an anchor with `targets` targets, all of whose pairs are compared."""
+    """Options of TSI by units.
+
+    Attributes
+    ----------
+    targets : int
+        Rows beside the anchor of a unit, all of whose pairs are compared.
+    """
 
     measure: Literal["tsi"]
     targets: Members = 32
 
 
 class QsiUnitsOptions(UnitsOptions):
-    """Options of QSI by units: `pairs` pairs that share no row, each compared with each."""
+    """Options of QSI by units.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of a unit, which share no row, each compared with each.
+    """
 
     measure: Literal["qsi"]
     pairs: Members = 32
