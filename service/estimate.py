@@ -46,9 +46,9 @@ def render(plan: Mapping[str, Any]) -> RenderableType:
 def _whole(plan: Mapping[str, Any]) -> str:
     workers = plan.get("workers")
     if not workers:
-        with_what = "on one worker; none is connected now"
+        with_what = "on one worker of an idle machine; none is connected now"
     else:
-        with_what = "with 1 worker" if workers == 1 else f"with {workers} workers"
+        with_what = f"with {'1 worker' if workers == 1 else f'{workers} workers'} on an idle machine"
     said = [f"In all about {numerals.duration(plan['seconds'])} {with_what}."]
     memory = plan.get("workerMemoryBytes")
     allowed = f" of the {numerals.size(memory)} that it may use" if memory else ""

@@ -95,6 +95,8 @@ def _no_option(measure: str, method: str) -> str:
 
 def _sentence(error: Mapping[str, Any], field: str) -> str:
     kind, context = error["type"], error.get("ctx") or {}
+    if field == "confidence" and kind in ("greater_than", "less_than_equal"):
+        return f"{_shown(error.get('input'))} must lie between 0 and 1, at most 1 - 2^-52, e.g. 0.99"
     if kind == "missing":
         return "is missing" if field else "a JSON body is needed, with Content-Type: application/json"
     if kind == "extra_forbidden":

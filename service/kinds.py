@@ -46,7 +46,7 @@ KINDS: Mapping[str, Kind] = {
     "idempotency-key-reuse": Kind(422, "The idempotency key was used for another request", "request"),
     "non-finite-input": Kind(422, "An array holds a value that is not finite", "data"),
     "missing-chunks": Kind(422, "Chunks of an array are missing", "data"),
-    "zero-vector": Kind(422, "A row is zero, and its cosine undefined", "data"),
+    "zero-vector": Kind(422, "A row has no direction: it is zero, or constant", "data"),
     "misaligned-ids": Kind(422, "The row identifiers do not match", "data"),
     "duplicate-ids": Kind(422, "Row identifiers repeat", "data"),
     "asymmetric-distance": Kind(422, "A distance matrix is not symmetric", "data"),

@@ -586,7 +586,7 @@ def test_a_private_service_plans_too(
         elsewhere.setattr(kernel_cache, "directory", lambda: tmp_path)
         assert "compiles" in ordsim("compare", *files, "--plan").stderr
     asked.pop()
-    assert "In all about 1.5 s on one worker; none is connected now." in done.stdout
+    assert "In all about 1.5 s on one worker of an idle machine; none is connected now." in done.stdout
     assert "A worker needs up to 256.0 MiB; local copies of the arrays take 72 bytes of disk." in " ".join(
         done.stdout.split()
     )

@@ -65,7 +65,13 @@ class MutualKnnExactOptions(MutualKnnOptions):
 
 
 class MutualKnnAnchorsOptions(MutualKnnOptions):
-    """Options of mutual kNN of some rows; `anchors` says how many are drawn."""
+    """Options of mutual kNN of some rows.
+
+    Attributes
+    ----------
+    anchors : int
+        How many rows are drawn, without replacement.
+    """
 
     method: Literal["anchors"]
     anchors: Annotated[int, Field(ge=1, le=ROWS_LIMIT, strict=True)]
