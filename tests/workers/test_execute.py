@@ -305,31 +305,6 @@ async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(cluster: 
     release(tmp_path)
 
 
-async def test_a_shard_that_cannot_look_ends_with_its_process(cluster: Cluster, tmp_path: Path) -> None:
-    processes = set((await cluster.client.run(os.getpid)).values())
-    stop = asyncio.Event()
-    running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, 0, *["busy"] * 9)], stop=stop, deadline=1e6)))
-    await until(lambda: begun(tmp_path) == 1)
-    stop.set()
-    async with asyncio.timeout(120):
-        assert await running == []
-    await cluster.wait_for_workers()
-    # One was ended, and one is new; the other had nothing to do with it.
-    await until_async(lambda: _one_of(cluster, processes))
-    assert not cluster.client.futures
-
-
-async def _one_of(cluster: Cluster, before: set[int]) -> bool:
-    now = set((await cluster.client.run(os.getpid, on_error="ignore")).values())
-    return len(now) == len(before) and len(now & before) == len(before) - 1
-
-
-async def until_async(condition: Any) -> None:
-    async with asyncio.timeout(120):
-        while not await condition():
-            await asyncio.sleep(0.02)
-
-
 async def test_leaving_the_loop_cancels_the_futures(cluster: Cluster, tmp_path: Path) -> None:
     results = start(cluster, (probe(tmp_path, i, *(["hold"] if i else [])) for i in range(9)))
     assert (await anext(results))[1] == 0
@@ -380,6 +355,31 @@ async def test_a_shard_that_kills_every_worker_is_given_up(cluster: Cluster, tmp
 
 def allow_one_failure(dask_scheduler: Any) -> None:
     dask_scheduler.allowed_failures = 1
+
+
+async def test_a_shard_that_cannot_look_ends_with_its_process(cluster: Cluster, tmp_path: Path) -> None:
+    processes = set((await cluster.client.run(os.getpid)).values())
+    stop = asyncio.Event()
+    running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, 0, *["busy"] * 9)], stop=stop, deadline=1e6)))
+    await until(lambda: begun(tmp_path) == 1)
+    stop.set()
+    async with asyncio.timeout(120):
+        assert await running == []
+    await cluster.wait_for_workers()
+    # One was ended, and one is new; the other had nothing to do with it.
+    await until_async(lambda: _one_of(cluster, processes))
+    assert not cluster.client.futures
+
+
+async def _one_of(cluster: Cluster, before: set[int]) -> bool:
+    now = set((await cluster.client.run(os.getpid, on_error="ignore")).values())
+    return len(now) == len(before) and len(now & before) == len(before) - 1
+
+
+async def until_async(condition: Any) -> None:
+    async with asyncio.timeout(120):
+        while not await condition():
+            await asyncio.sleep(0.02)
 
 
 # ---- execute without a cluster: a scheduler that does not come back
