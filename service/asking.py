@@ -58,9 +58,16 @@ def matrix(arrays: Sequence[Reference], measure: Mapping[str, Any], options: Map
 
 
 def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Further fields; groups may be named as other arrays are."""
-    groups = options.get("groups")
-    return dict(options) if groups is None else {**options, "groups": reference(groups)}
+    """Further fields; groups and identifiers may be named as other arrays are."""
+    fields = dict(options)
+    if fields.get("groups") is not None:
+        fields["groups"] = reference(fields["groups"])
+    ids = fields.get("ids")
+    if isinstance(ids, Mapping):
+        fields["ids"] = {side: reference(array) for side, array in ids.items()}
+    elif ids is not None:
+        fields["ids"] = _references(ids, "ids")
+    return fields
 
 
 def _references(arrays: Sequence[Reference], name: str) -> list[dict[str, Any]]:
