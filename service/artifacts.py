@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from workers.durable import sync_file, sync_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -78,6 +79,26 @@ def write(directory: Path, job: str, artifact: str, values: NDArray[Any]) -> Non
         part.unlink(missing_ok=True)
         raise
     # The names are in the folders: without these a power cut could lose a file that results speak of.
+    for holder in (folder, directory):
+        sync_folder(holder)
+
+
+def share(directory: Path, earlier: str, job: str, names: Sequence[str]) -> None:
+    """Give artifacts of one job to another as well; FileNotFoundError if one is gone."""
+    if not names:
+        return
+    folder = directory / job
+    folder.mkdir(parents=True, exist_ok=True)
+    for artifact in names:
+        source, part = directory / earlier / f"{artifact}.npy", folder / f"{artifact}.part"
+        part.unlink(missing_ok=True)
+        try:
+            part.hardlink_to(source)
+        except FileNotFoundError:
+            raise
+        except OSError:  # a file system without links
+            shutil.copyfile(source, part)
+        part.replace(folder / f"{artifact}.npy")
     for holder in (folder, directory):
         sync_folder(holder)
 

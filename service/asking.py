@@ -100,10 +100,16 @@ def matrix(arrays: Sequence[Reference], measure: Mapping[str, Any], options: Map
 
 
 def _fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Further fields; groups may be named as other arrays are."""
+    """Further fields; groups and identifiers may be named as other arrays are."""
     fields: dict[str, Any] = plain(with_rows(options))
-    groups = options.get("groups")
-    return fields if groups is None else {**fields, "groups": reference(groups)}
+    groups, ids = options.get("groups"), options.get("ids")
+    if groups is not None:
+        fields["groups"] = reference(groups)
+    if isinstance(ids, Mapping):
+        fields["ids"] = {side: reference(array) for side, array in ids.items()}
+    elif ids is not None:
+        fields["ids"] = _references(ids, "ids")
+    return fields
 
 
 def _references(arrays: Sequence[Reference], name: str) -> list[dict[str, Any]]:

@@ -40,6 +40,7 @@ def warnings(finished: Finished) -> list[dict[str, str]]:
                 "No row identifiers were given: that row i of x and row i of y are the same input is taken on trust.",
             )
         )
+    found += _selection_warnings(finished)
     arrays = finished.request.arrays()
     for name, staged in finished.staged.items():
         found += _array_warnings(name, arrays[name].distance, staged, finished.groups is not None)
@@ -51,6 +52,22 @@ def warnings(finished: Finished) -> list[dict[str, str]]:
         measure = " ".join(options.label)
         found += [(code, f"{measure}: {detail}") for code, detail in outcome.cautions]
     return [{"code": code, "detail": detail} for code, detail in found]
+
+
+def _selection_warnings(finished: Finished) -> list[tuple[str, str]]:
+    """Say which rows and columns were left out, and what identifiers do not show."""
+    if finished.choice is None:
+        return []
+    found = finished.choice.left_out()
+    if repeated := finished.choice.findings.repeated:
+        found.append(
+            (
+                "repeated-ids",
+                f"{repeated} row identifiers occur more than once: that rows of one identifier stand in the same order "
+                "on both sides is taken on trust.",
+            )
+        )
+    return found
 
 
 def _distance_warnings(finished: Finished) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ordsim_core.distances import Distance
 from service import planning
-from workers import groups, identifiers, references
+from workers import groups, identifiers, references, row_numbers
 from workers.errors import ProblemError
 from workers.references import Reference
 from workers.tasks import require_square
@@ -50,41 +50,57 @@ def check(request: Request, roots: Roots, place: Workplace) -> Checked:
         With a pointer into the request.
     """
     found = {name: _describe(request, roots, name) for name in request.arrays()}
-    rows = _rows(request, {name: array.shape[0] for name, array in found.items()})
-    _require_possible(request, rows)
+    stored = {name: array.shape[0] for name, array in found.items()}
+    named = {name: _named(request, roots, name, length) for name, length in stored.items()}
+    rows = _rows(request, stored, named)
+    require_possible(request, rows, at_most=request.joins)
     # What the metadata of labels says is checked now; reading them belongs to the job.
     for name in found:
         if (reference := request.identifiers_of(name)) is not None:
-            identifiers.check_metadata(roots, reference, name, rows)
-    if (reference := request.groups_of_rows()) is not None:
-        groups.check_metadata(roots, reference, rows)
+            # Rows that are named by their numbers are so among all that are stored.
+            whole = stored[name] if request.index_of(name) else named[name]
+            identifiers.check_metadata(roots, reference, name, whole)
+    _check_groups(request, roots, stored, named)
     arrays = {name: {"shape": list(array.shape), "dtype": array.dtype} for name, array in found.items()}
     shape = planning.shape_as_stored(request, rows, arrays)
     _require_calibration(request)
-    planning.check_memory(request, shape, place)
+    if not request.joins:  # of which there may be far fewer: then it is checked when they are known
+        planning.check_memory(request, shape, place)
     return Checked(arrays, shape)
 
 
-def _rows(request: Request, stored: Mapping[str, int]) -> int:
-    """How many rows are compared, given how many each array has."""
+def _check_groups(request: Request, roots: Roots, stored: Mapping[str, int], named: Mapping[str, int]) -> None:
+    """See that there is a label for each row that is stored of the first array, or for each that is named."""
+    labels = request.labels()
+    if labels is None:
+        return
+    first = request.names()[0][0]
+    by_number = labels.of_stored and request.index_of(first) is not None
+    groups.check_metadata(roots, labels.reference, stored[first] if by_number else named[first])
+
+
+def _rows(request: Request, stored: Mapping[str, int], named: Mapping[str, int]) -> int:
+    """How many rows are compared, or at most where they are joined, given how many each array has."""
     if request.rows is not None:
         _require_equal(stored, "The arrays have")
         most = next(iter(stored.values()))
-        if request.rows.stop > most:
+        if request.rows.stop is not None and request.rows.stop > most:
             raise ProblemError(
                 "invalid-request",
                 f"rows.stop is {request.rows.stop}, but the arrays have {most} rows.",
                 "request",
                 "/rows/stop",
             )
-    compared = {name: selected(request, name, length) for name, length in stored.items()}
-    _require_equal(compared, "After the selection of rows, the arrays have")
-    return next(iter(compared.values()))
+    if not request.joins:
+        _require_equal(named, "After the selection of rows, the arrays have")
+    return min(named.values())
 
 
-def selected(request: Request, name: str, stored: int) -> int:
-    """How many of an array's rows are compared."""
-    rows = request.rows_of(name)
+def _named(request: Request, roots: Roots, name: str, stored: int) -> int:
+    """How many of an array's rows the request names."""
+    if (index := request.index_of(name)) is not None:
+        return row_numbers.count(roots, index, request.index_pointer(name))
+    rows = request.window(name)
     return stored if rows is None else rows.stop - rows.start
 
 
@@ -112,8 +128,14 @@ def _require_equal(rows: Mapping[str, int], subject: str) -> None:
             )
 
 
-def _require_possible(request: Request, rows: int) -> None:
-    """Refuse measures that need more rows, or cannot take so many."""
+def require_possible(request: Request, rows: int, *, at_most: bool = False) -> None:
+    """Refuse measures that need more rows, or cannot take so many; there may be fewer if that is `at_most`.
+
+    Raises
+    ------
+    ProblemError
+        too-few-rows or over-limit, naming the measure.
+    """
     for position, (measure, options) in enumerate(request.options()):
         needed = max(measure.minimum_rows, measure.rows_needed(options))
         if rows < needed:
@@ -123,7 +145,7 @@ def _require_possible(request: Request, rows: int) -> None:
                 "request",
                 request.pointer(position),
             )
-        if measure.maximum_rows is not None and rows > measure.maximum_rows:
+        if not at_most and measure.maximum_rows is not None and rows > measure.maximum_rows:
             raise ProblemError(
                 "over-limit",
                 f"{measure.measure} ({measure.method}) takes at most {measure.maximum_rows} rows, and there are "

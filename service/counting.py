@@ -117,7 +117,7 @@ class Counting:
         shape, budget = self._facts.shape, self.place.budget(self._facts.shape)
         memory = [measure.memory(shape, options, budget) for measure, options in self._measures]
         groups = None
-        if (labels := self.request.groups_of_rows(self.prepared.rows)) is not None:
+        if (labels := self.prepared.labels(self.request)) is not None:
             assert self.prepared.groups is not None  # read, because there are labels
             groups = (labels, self.prepared.groups.digest)
         for position, shard in missing:

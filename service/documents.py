@@ -83,7 +83,7 @@ class Workings(Document):
     eta_seconds: float | None = Field(description="Null until a shard has finished.")
     attempt: int = Field(description="Grows by one when a restarted service takes the job up again.")
     workers: int = Field(description="Connected now, while the job runs; otherwise 0.")
-    reused_from: None = Field(description="For answers taken from another job; there are none yet.")
+    reused_from: str | None = Field(description="The job whose results these are, where they were not computed anew.")
 
 
 class Job(Document):

@@ -16,9 +16,6 @@ TAG = "."
 PROCESSES = ("compare", "layers", "matrix")
 """Tags of the union of requests."""
 
-LATER = frozenset({"reuse"})
-"""Fields of the contract that this version does not take."""
-
 
 def explain(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Name what is wrong, and where.
@@ -100,7 +97,7 @@ def _sentence(error: Mapping[str, Any], field: str) -> str:
     if kind == "missing":
         return "is missing" if field else "a JSON body is needed, with Content-Type: application/json"
     if kind == "extra_forbidden":
-        return "is not supported yet" if field in LATER else "there is no such field"
+        return "there is no such field"
     if kind in ("literal_error", "enum"):
         return f"{_shown(error.get('input'))} is not supported; supported: {context['expected']}"
     if kind in ("model_attributes_type", "model_type", "dict_type") and not field:

@@ -26,7 +26,9 @@ def rows(inputs: Mapping[str, Any]) -> str:
     """Say which rows took part in a comparison."""
     number = inputs["n"]
     lengths = {inputs[name]["shape"][0] for name in ("x", "y") if inputs[name].get("shape")}
-    if lengths <= {number}:
+    if inputs.get("align") == "join":
+        said = [f"{numerals.grouped(number)} rows were compared, joined by their identifiers."]
+    elif lengths <= {number}:
         said = [f"All {numerals.grouped(number)} rows were compared, row i of x with row i of y."]
     else:
         of = " and ".join(numerals.grouped(length) for length in sorted(lengths))
@@ -34,12 +36,24 @@ def rows(inputs: Mapping[str, Any]) -> str:
         ranges = [f"{part['start']}:{part['stop']}" for part in chosen if {"start", "stop"} <= part.keys()]
         which = f", {' with '.join(dict.fromkeys(ranges))}" if ranges else ""
         said = [f"{numerals.grouped(number)} of {of} rows were compared{which}, in order."]
+    said += _left_out(inputs)
     prints = [inputs[name].get("fingerprint") for name in ("x", "y")]
     if prints[0] and prints[0] == prints[1]:
         said.append("x and y hold the same values, bit for bit.")
     if groups := inputs.get("groups"):
         said.append(f"They fall into {numerals.grouped(groups['count'])} groups.")
     return " ".join(said)
+
+
+def _left_out(inputs: Mapping[str, Any]) -> list[str]:
+    """Say how many of the named rows and columns were not compared."""
+    found = []
+    for what in ("rows", "columns"):
+        dropped = inputs.get(f"{what}Dropped") or {}
+        parts = [f"{numerals.grouped(number)} {what} of {side}" for side, number in dropped.items() if number]
+        if parts:
+            found.append(f"Left out: {' and '.join(parts)}.")
+    return found
 
 
 def array(side: Mapping[str, Any], name: str | None = None) -> tuple[str, str, str, str, str]:

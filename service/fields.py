@@ -22,28 +22,31 @@ class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Rows(Closed):
-    """Rows start <= r < stop."""
-
-    start: int = Field(ge=0, lt=ROW_LIMIT, strict=True)
-    stop: int = Field(ge=1, le=ROW_LIMIT, strict=True)
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.stop <= self.start:
-            raise ValueError(f"stop must be larger than start, but {self.stop} is not larger than {self.start}")
-        return self
-
-    def range(self) -> RowRange:
-        """The same in the workers' form."""
-        return RowRange(self.start, self.stop)
-
-
 class Named(Closed):
     """An array: the name of a root that the operator configured, and a path below it."""
 
     root: str = Field(max_length=64, examples=["lab"])
     path: str = Field(max_length=1024, examples=["minilm/layer6"])
+
+
+class Rows(Closed):
+    """Rows start <= r < stop, or those that an array of integers names, in its order."""
+
+    start: int | None = Field(default=None, ge=0, lt=ROW_LIMIT, strict=True)
+    stop: int | None = Field(default=None, ge=1, le=ROW_LIMIT, strict=True)
+    index: Named | None = Field(default=None, description="A one-dimensional array of row numbers from 0, each once.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.start is None) != (self.stop is None) or (self.start is None) == (self.index is None):
+            raise ValueError("rows are start and stop, or index")
+        if self.start is not None and self.stop is not None and self.stop <= self.start:
+            raise ValueError(f"stop must be larger than start, but {self.stop} is not larger than {self.start}")
+        return self
+
+    def range(self) -> RowRange | None:
+        """The range in the workers' form, if it is one."""
+        return None if self.start is None or self.stop is None else RowRange(self.start, self.stop)
 
 
 class Array(Named):

@@ -17,8 +17,10 @@ class Input(Document):
     shape: list[int] = Field(description="As stored, before rows were selected.")
     dtype: str
     distance: str
-    rows: dict[str, int] | None
-    fingerprint: str
+    rows: dict[str, Any] | None
+    rows_dropped: int = Field(default=0, description="Of the rows that the request names, those not compared.")
+    columns_dropped: int = 0
+    fingerprint: str = Field(description="Of the values that were compared.")
     exactness: Literal["integer", "float"]
     missing_chunks_filled: int
 
@@ -35,6 +37,9 @@ class Inputs(Document):
     x: Input
     y: Input
     n: int
+    align: Literal["check", "join"] | None = Field(
+        default=None, description="What was done with row identifiers, if there are such."
+    )
     rows_dropped: dict[str, int]
     columns_dropped: dict[str, int]
     groups: GroupsOfRows | None
@@ -194,6 +199,7 @@ class Provenance(Document):
     plan: list[dict[str, Any]]
     timings: dict[str, float]
     workers: int
+    reused_from: str | None = Field(default=None, description="The job that computed this, if it was another one.")
 
 
 class Results(Document):

@@ -14,6 +14,9 @@ class Compared(Document):
     """Rows that took part."""
 
     n: int
+    align: Literal["check", "join"] | None = Field(
+        default=None, description="What was done with row identifiers, if there are such."
+    )
     rows_dropped: dict[str, int]
     columns_dropped: dict[str, int]
     groups: GroupsOfRows | None

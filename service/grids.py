@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from ordsim_core.calibration.aggregates import Kind as Aggregate
 from service.entries import MeasureEntry
-from service.fields import Array, Closed, Identifiers
+from service.fields import Array, Closed, Identifiers, Named
 from service.schemas import Request, worker_options
 from workers.measures import matrices, permuted
 from workers.references import Reference
@@ -56,7 +56,6 @@ class LayersRequest(Request):
         "x for each of y, on average.",
     )
     ids: Identifiers | None = Field(default=None, description="Row identifiers of all layers of x, and of all of y.")
-    align: Literal["check"] = Field(default="check", description="With ids: they must be equal, in order.")
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -80,12 +79,11 @@ class LayersRequest(Request):
         return x, y
 
     def identifiers_of(self, name: str) -> Reference | None:
-        """Where the identifiers of one layer's compared rows are; None if the request has none."""
+        """Where the identifiers of one layer's rows are; None if the request has none."""
         if self.ids is None:
             return None
         named = self.ids.x if name.startswith("x") else self.ids.y
-        rows = self.rows_of(name)
-        return Reference(named.root, named.path, rows.range() if rows else None)
+        return Reference(named.root, named.path, self.window(name))
 
     def options(self) -> list[tuple[Measure, MeasureOptions]]:
         """All pairs of layers, observed and permuted, are one entry."""
@@ -129,6 +127,7 @@ class MatrixRequest(Request):
     every: list[Array] = Field(alias="arrays", min_length=2, max_length=ARRAYS_LIMIT)
     measure: MeasureEntry
     differences: Differences | None = None
+    ids: list[Named] | None = Field(default=None, description="Row identifiers, of each array in their order.")
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -138,6 +137,8 @@ class MatrixRequest(Request):
             raise ValueError("measure: a width is not known beforehand; all arrays share one design, so send how many")
         if self.calibration is not None and self.calibration.early_stop is not None:
             raise ValueError("calibration.early_stop: the pairs share permutations, and would each stop at another")
+        if self.ids is not None and len(self.ids) != len(self.every):
+            raise ValueError(f"ids: there are {len(self.every)} arrays and {len(self.ids)} arrays of identifiers")
         if self.differences is not None:
             for name in ("x", "reference"):
                 if getattr(self.differences, name) >= len(self.every):
@@ -154,6 +155,14 @@ class MatrixRequest(Request):
         """Every array stands on both sides."""
         names = tuple(self.arrays())
         return names, names
+
+    def identifiers_of(self, name: str) -> Reference | None:
+        """Where the identifiers of one array's rows are; None if the request has none."""
+        place = int(name.rpartition("/")[2])
+        if self.ids is None or place >= len(self.ids):
+            return None
+        named = self.ids[place]
+        return Reference(named.root, named.path, self.window(name))
 
     def options(self) -> list[tuple[Measure, MeasureOptions]]:
         """The scores of all pairs are one entry."""

@@ -95,7 +95,7 @@ def locate(text: str, name: str, roots: Mapping[str, Path], imports: Path) -> So
     text : str
         The argument.
     name : str
-        ``"x"``, ``"y"`` or ``"groups"``; a root that is made is called after it.
+        ``"x"``, ``"y"``, ``"groups"``, ``"x-ids"`` or ``"y-ids"``; a root that is made is called after it.
     roots : mapping of str to Path
         Roots that were given.
     imports : Path

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service import artifacts, finishing, grid_results, results
+from service import artifacts, finishing, grid_results, results, reuse
 from service.counting import Counting
 from service.metrics import Metrics
 from service.planning import Workplace
@@ -79,8 +79,9 @@ class Pipeline:
             prepared = await Preparation(self.job, self.request, context.cluster, self.stop, context.shares).run()
         except Stopped:
             return False
-        digest = None if prepared.groups is None else prepared.groups.digest
-        await asyncio.to_thread(self.context.store.record_staged, self.job.id, prepared.arrays, digest)
+        await asyncio.to_thread(context.store.record_staged, self.job.id, prepared.arrays, **prepared.digests)
+        if await asyncio.to_thread(self._reuse, prepared):
+            return True
         counting = time.monotonic()
         self.timings["stage"] = round(counting - begin, 3)
         context.metrics.staged(counting - begin)
@@ -107,6 +108,14 @@ class Pipeline:
 
     async def _enter(self, phase: Phase) -> None:
         await asyncio.to_thread(self.context.store.enter, self.job.id, phase)
+
+    def _reuse(self, prepared: Prepared) -> bool:
+        """Finish with what an earlier job found, if one asked the same of the same data and that will do."""
+        store, key = self.context.store, reuse.key(self.job, self.request, prepared)
+        store.reusable.record(self.job.id, key)
+        if key is None or not self.request.reuse or self.stop.is_set():
+            return False
+        return reuse.take_over(store, self.context.artifacts_directory, self.job.id, key)
 
     async def _count(self, prepared: Prepared) -> bool:
         """Fill the ledger; False if the job was stopped before."""
@@ -159,6 +168,7 @@ class Pipeline:
                 arrays=self.job.arrays,
                 staged=prepared.arrays,
                 groups=prepared.groups,
+                choice=prepared.choice,
                 outcomes=outcomes,
                 unsettled=unsettled,
                 plan=finishing.plan(store.ledger, job, self.request),

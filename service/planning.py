@@ -13,7 +13,7 @@ from workers import costs
 from workers.errors import ProblemError
 from workers.measures.protocol import Budget
 from workers.shapes import Described, pair_shape
-from workers.staging import staged_dtype
+from workers.writing import staged_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -73,6 +73,8 @@ class Job:
     updated: str
     staged: dict[str, Any] | None
     groups_digest: str | None
+    rows_digest: str | None
+    reused_from: str | None
     exception: dict[str, Any] | None
     progress: Progress
     expired: str | None = None
@@ -101,7 +103,8 @@ class Event:
 FINAL = frozenset(status.value for status in JobStatus if status.final)
 
 COLUMNS = """number, job, process, status, phase, attempt, recoveries, cancel_requested, label, tags, request, arrays,
-    request_id, owner, created, started, finished, updated, staged, groups_digest, exception, expired"""
+    request_id, owner, created, started, finished, updated, staged, groups_digest, rows_digest, reused_from,
+    exception, expired"""
 """Everything but the results, which may be long."""
 
 
@@ -139,6 +142,8 @@ def _job(row: sqlite3.Row, progress: Progress) -> Job:
         updated=row["updated"],
         staged=_parsed(row["staged"]),
         groups_digest=row["groups_digest"],
+        rows_digest=row["rows_digest"],
+        reused_from=row["reused_from"],
         exception=_parsed(row["exception"]),
         progress=progress,
         expired=row["expired"],

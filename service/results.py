@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ordsim_core.counts import AgreementCounts
     from ordsim_core.intervals import Interval
+    from service.choosing import Choice
     from service.preparing import Prepared
     from service.schemas import Request
     from workers.groups import Groups
@@ -42,6 +43,7 @@ class Finished:
     arrays: Mapping[str, Any]
     staged: Mapping[str, StagedArray]
     groups: Groups | None
+    choice: Choice | None
     outcomes: Sequence[tuple[MeasureOptions, Outcome]]
     unsettled: Sequence[int]
     plan: Sequence[Mapping[str, Any]]
@@ -82,12 +84,24 @@ def build(finished: Finished) -> dict[str, Any]:
 
 def rows(finished: Finished) -> dict[str, Any]:
     """Say which rows took part."""
+    request = finished.request
     return {
         "n": next(iter(finished.staged.values())).rows,
-        "rowsDropped": {"x": 0, "y": 0},
-        "columnsDropped": {"x": 0, "y": 0},
+        "align": request.align if request.identifiers_of(request.names()[0][0]) else None,
+        "rowsDropped": _most(finished, 0),
+        "columnsDropped": _most(finished, 1),
         "groups": None if finished.groups is None else {"count": finished.groups.count},
     }
+
+
+def _most(finished: Finished, what: int) -> dict[str, int]:
+    """What was left out of x and of y: rows, or columns; of several arrays the most, and each says its own."""
+    sides = zip(("x", "y"), finished.request.names(), strict=True)
+    return {side: max(_dropped(name, finished)[what] for name in names) for side, names in sides}
+
+
+def _dropped(name: str, finished: Finished) -> tuple[int, int]:
+    return (0, 0) if finished.choice is None else finished.choice.dropped(name)
 
 
 def provenance(finished: Finished) -> dict[str, Any]:
@@ -111,13 +125,16 @@ def describe(name: str, finished: Finished) -> dict[str, Any]:
     """Describe one array as it was compared."""
     array, staged = finished.request.arrays()[name], finished.staged[name]
     rows = finished.request.rows_of(name)
+    dropped_rows, dropped_columns = _dropped(name, finished)
     return {
         "root": array.root,
         "path": array.path,
         "shape": finished.arrays[name]["shape"],
         "dtype": staged.dtype,
         "distance": array.distance.value,
-        "rows": rows.model_dump() if rows else None,
+        "rows": rows.model_dump(exclude_none=True) if rows else None,
+        "rowsDropped": dropped_rows,
+        "columnsDropped": dropped_columns,
         "fingerprint": staged.fingerprint,
         "exactness": str(staged.exactness),
         "missingChunksFilled": staged.missing_chunks_filled,

@@ -22,9 +22,11 @@ from service.fields import (
     TagKey,
     TagValue,
 )
+from workers.groups import Labels
 from workers.measures import permuted, registry
 from workers.measures.calibration import Calibration
 from workers.references import Reference, RowRange
+from workers.selection import OnNonFinite
 from workers.subjects import Side
 
 if TYPE_CHECKING:
@@ -62,7 +64,16 @@ class Request(Closed):
         description="A one-dimensional array of labels, integers or strings, that say which rows belong together: one "
         "for each stored row, or, where rows are selected in a reference, one for each compared row.",
     )
-    on_non_finite: Literal["error"] = "error"
+    align: Literal["check", "join"] = Field(
+        default="check",
+        description="With ids: they must be equal, in order; or rows are matched by them, in the order of the first "
+        "array, and rows without a partner are left out.",
+    )
+    on_non_finite: OnNonFinite = Field(
+        default="error",
+        description="What to do about values that are not finite: refuse; leave out the rows that have such in any "
+        "array; or leave out the columns that have such.",
+    )
     missing_chunks: Literal["error", "fill"] = Field(
         default="error", description="What to do about chunks that are not stored: refuse, or take the fill value."
     )
@@ -83,6 +94,11 @@ class Request(Closed):
         default=None, description="Also compare every score with those of permuted rows."
     )
     seed: int = Field(default=0, ge=0, lt=SEED_LIMIT, strict=True)
+    reuse: bool = Field(
+        default=True,
+        strict=True,
+        description="Answer with the results of a finished job that asked the same of the same data, if there is one.",
+    )
     label: str | None = Field(default=None, max_length=256)
     tags: dict[TagKey, TagValue] = Field(default_factory=dict, max_length=32)
 
@@ -91,6 +107,24 @@ class Request(Closed):
         if self.rows is not None and any(array.rows is not None for array in self.arrays().values()):
             raise ValueError("rows stand at the top or in a reference, not in both")
         return self
+
+    @model_validator(mode="after")
+    def _meant(self) -> Self:
+        arrays = self.arrays()
+        if self.joins and all(self.identifiers_of(name) is None for name in arrays):
+            raise ValueError("align: rows are joined by ids, and there are none")
+        given = [name for name, array in arrays.items() if array.distance is Distance.PRECOMPUTED]
+        if self.on_non_finite == "drop-columns" and given:
+            raise ValueError(
+                f"on_non_finite: the columns of {given[0]} are precomputed distances, whose columns are its rows; "
+                "use drop"
+            )
+        return self
+
+    @property
+    def joins(self) -> bool:
+        """Whether rows are matched by their identifiers."""
+        return self.align == "join"
 
     def arrays(self) -> dict[str, Array]:
         """The arrays by their place in the request, e.g. "x" or "x/layers/0"."""
@@ -132,11 +166,24 @@ class Request(Closed):
         """The rows of one array that are compared, wherever the request says so; None for all."""
         return self.arrays()[name].rows or self.rows
 
+    def window(self, name: str) -> RowRange | None:
+        """The range of one array that is read; None for all of it."""
+        rows = self.rows_of(name)
+        return rows.range() if rows else None
+
+    def index_of(self, name: str) -> Reference | None:
+        """Where the numbers of one array's rows are, if the request names rows so."""
+        rows = self.rows_of(name)
+        return Reference(rows.index.root, rows.index.path) if rows and rows.index else None
+
+    def index_pointer(self, name: str) -> str:
+        """Where in the request stand the rows of one array."""
+        return "/rows" if self.rows is not None else f"/{name}/rows"
+
     def side(self, name: str) -> Side:
         """One array in the workers' form; rows at the top are rows of all references."""
         array = self.arrays()[name]
-        rows = self.rows_of(name)
-        wanted = rows.range() if rows else None
+        wanted = self.window(name)
         # Distances between the selected rows stand in the columns of the same numbers.
         columns = wanted if array.distance is Distance.PRECOMPUTED else None
         return Side(
@@ -147,21 +194,24 @@ class Request(Closed):
         )
 
     def identifiers_of(self, name: str) -> Reference | None:  # noqa: ARG002
-        """Where the identifiers of one array's compared rows are; None if the request has none."""
+        """Where the identifiers of one array's rows are; None if the request has none."""
         return None
 
-    def groups_of_rows(self, compared: int | None = None) -> Reference | None:
-        """Where the labels of the compared rows are; None if the request has none.
+    def labels(self, named: int | None = None) -> Labels | None:
+        """Where the labels of the groups are; None if the request has none.
 
-        Rows of a reference are rows of that array alone: the labels are then those of the compared rows. If it is said
-        how many these are, the reference says outright which labels are meant.
+        Rows of a reference are rows of that array alone: the labels are then those of the rows that are named, unless
+        rows are joined, whose labels are those of the stored rows of the first array. If it is said how many rows are
+        named, the reference says outright which labels are meant.
         """
         if self.groups is None:
             return None
-        rows = self.rows.range() if self.rows else None
-        if rows is None and compared is not None:
-            rows = RowRange(0, compared)
-        return Reference(self.groups.root, self.groups.path, rows)
+        first = self.names()[0][0]
+        of_stored = self.joins or self.arrays()[first].rows is None
+        rows = self.window(first) if of_stored else None
+        if rows is None and named is not None and not (of_stored and self.index_of(first)):
+            rows = RowRange(0, named)
+        return Labels(Reference(self.groups.root, self.groups.path, rows), of_stored=of_stored)
 
     def confidence_of(self, options: MeasureOptions) -> float:
         """Confidence of a measure's intervals: as sent, else by its delta, else the default."""
@@ -181,7 +231,6 @@ class JobRequest(Request):
     y: Array
     measures: list[MeasureEntry] = Field(min_length=1, max_length=MEASURES_LIMIT)
     ids: Identifiers | None = Field(default=None, description="Row identifiers, to show that rows belong together.")
-    align: Literal["check"] = Field(default="check", description="With ids: they must be equal, in order.")
 
     def arrays(self) -> dict[str, Array]:
         """X and y."""
@@ -192,12 +241,11 @@ class JobRequest(Request):
         return ("x",), ("y",)
 
     def identifiers_of(self, name: str) -> Reference | None:
-        """Where the identifiers of one array's compared rows are; None if the request has none."""
+        """Where the identifiers of one array's rows are; None if the request has none."""
         if self.ids is None:
             return None
         named = self.ids.x if name == "x" else self.ids.y
-        rows = self.rows_of(name)
-        return Reference(named.root, named.path, rows.range() if rows else None)
+        return Reference(named.root, named.path, self.window(name))
 
     def options(self) -> list[tuple[Measure, MeasureOptions]]:
         """Each entry of ``measures`` with its measure, in the class that workers can import."""

@@ -54,7 +54,7 @@ def status_document(job: Job, crew: Crew) -> dict[str, Any]:
             "attempt": job.attempt,
             # Nothing that changes later may stand in the status of a final job.
             "workers": workers if job.status is JobStatus.RUNNING else 0,
-            "reusedFrom": None,
+            "reusedFrom": job.reused_from,
         },
         "links": links(job),
     }
@@ -89,11 +89,11 @@ def message(job: Job, workers: int) -> str:
         waiting = "for a place in the queue" if workers else "until a worker is connected"
         return f"Waiting {waiting}."
     if job.status is JobStatus.SUCCESSFUL:
-        return (
-            "Finished; the results were removed after their time."
-            if job.expired
-            else "Finished; the results are ready."
-        )
+        if job.expired:
+            return "Finished; the results were removed after their time."
+        if job.reused_from is not None:
+            return f"Finished; job {job.reused_from} asked the same of the same data, and these are its results."
+        return "Finished; the results are ready."
     if job.status is JobStatus.FAILED:
         return f"Failed: {job.exception['detail'] if job.exception else 'the reason is lost.'}"
     if job.status is JobStatus.DISMISSED:

@@ -17,6 +17,7 @@ from service.keys import UNLIMITED, Limits
 from service.ledger import Ledger
 from service.records import COLUMNS, Event, Job, read_event, read_jobs
 from service.retention import Retention
+from service.reusable import Reusable
 from service.states import IllegalTransitionError, JobStatus, Phase, UnknownJobError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from service.submissions import NewJob
     from workers.staging import StagedArray
-
 
 ALL_EVENTS = -1
 
@@ -62,10 +62,10 @@ class JobStore:
     def __init__(self, path: Path, clock: Callable[[], datetime] = utc_now) -> None:
         self._clock = clock
         self._database = Database(path)
-
         self.ledger = Ledger(self._database, self._now)
         self.retention = Retention(self._database, clock)
         self.keys = Keyring(self._database, self._now)
+        self.reusable = Reusable(self._database, self._now)
 
     def close(self) -> None:
         """Close the file."""
@@ -266,10 +266,11 @@ class JobStore:
             ).fetchall()
         return [row["job"] for row in rows]
 
-    def succeed(self, job: str, results: str) -> None:
-        """Finish a job with its results, JSON text."""
+    def succeed(self, job: str, results: str, reused_from: str | None = None) -> None:
+        """Finish a job with its results, JSON text, and say which job they were taken from, if any."""
         with self._database.write() as connection:
-            transactions.move(connection, job, JobStatus.SUCCESSFUL, {"results": results}, self._now())
+            found = {"results": results, "reused_from": reused_from}
+            transactions.move(connection, job, JobStatus.SUCCESSFUL, found, self._now())
 
     def fail(self, job: str, exception: Mapping[str, Any]) -> None:
         """Finish a job with a problem."""
@@ -290,10 +291,9 @@ class JobStore:
             transactions.update(connection, job, {"phase": phase}, self._now())
             transactions.append(connection, job, "phase", {"phase": phase}, self._now())
 
-    def record_staged(self, job: str, arrays: Mapping[str, StagedArray], groups_digest: str | None = None) -> None:
-        """Note what was staged, the first time; a later attempt must find the same."""
-        staged = json.dumps({name: asdict(array) for name, array in arrays.items()})
-        columns = {"staged": staged, "groups_digest": groups_digest}
+    def record_staged(self, job: str, arrays: Mapping[str, StagedArray], **digests: str | None) -> None:
+        """Note what was staged, and digests by their columns, the first time; a later attempt must find the same."""
+        columns = {"staged": json.dumps({name: asdict(array) for name, array in arrays.items()}), **digests}
         with self._database.write() as connection:
             transactions.require_running(connection, job)
             if transactions.fetch(connection, job).staged is None:

@@ -97,11 +97,12 @@ class OpenedArray:
         """Whether `blocks` are whole rows, of the wanted columns, and follow one another."""
         return self.metadata.chunks[0] * self.columns * self.dtype.itemsize <= BLOCK_BYTES
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, needed: NDArray[np.bool_] | None = None) -> Iterator[Block]:
         """Read the wanted rows in blocks of about `BLOCK_BYTES`, or of one chunk if that is more.
 
         Blocks end where chunks do, so that no chunk is decoded twice. They are whole rows unless chunks are so tall
-        that a band of them would not fit.
+        that a band of them would not fit. If it is said which of the wanted rows are `needed`, blocks without any of
+        them are not read.
 
         Raises
         ------
@@ -120,6 +121,9 @@ class OpenedArray:
         start = self.rows.start
         while start < self.rows.stop:
             stop = min((start // height + 1) * height, self.rows.stop)
+            if needed is not None and not needed[start - self.rows.start : stop - self.rows.start].any():
+                start = stop
+                continue
             column = self.wanted_columns.start
             while column < self.wanted_columns.stop:
                 end = min((column // width + 1) * width, self.wanted_columns.stop)

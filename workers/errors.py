@@ -32,3 +32,11 @@ class ProblemError(Exception):
 
     def __str__(self) -> str:
         return f"{self.slug}: {self.detail}"
+
+
+def changed(shown: str) -> ProblemError:
+    """What is said of an array that is not what it was when the job started."""
+    return ProblemError(
+        "corrupt-data",
+        f"Array {shown} changed while the job was running. Let writing finish, then submit the job again.",
+    )

@@ -11,7 +11,7 @@ import numpy as np
 
 from workers import labels
 from workers.environment import from_environment
-from workers.errors import ProblemError
+from workers.errors import ProblemError, changed
 from workers.labels import Role
 
 if TYPE_CHECKING:
@@ -19,11 +19,52 @@ if TYPE_CHECKING:
 
     from workers.arrays import MissingChunks
     from workers.references import Reference, Roots
+    from workers.selecting import Chosen
 
 KEPT = 4
 """Arrays of labels that a process keeps."""
 
 ROLE = Role("groups", "label", "labels", "/groups", "row-count-mismatch", "/groups")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Where the labels of a job's rows are.
+
+    Attributes
+    ----------
+    reference : Reference
+        Their array, and the range of it that is read.
+    chosen : Chosen or None
+        Which rows of the first array are compared, where these are not all.
+    of_stored : bool
+        Whether there is a label for each row that is stored of that array, rather than for each that the request names.
+    """
+
+    reference: Reference
+    chosen: Chosen | None = None
+    of_stored: bool = True
+
+    def of_compared(self, found: NDArray[Any]) -> NDArray[Any]:
+        """Take the labels of the compared rows out of those that were read.
+
+        Raises
+        ------
+        ProblemError
+            row-count-mismatch if there are fewer labels than rows.
+        """
+        if self.chosen is None:
+            return found
+        selected = self.chosen.all()
+        wanted = selected.arrays[self.chosen.place].rows if self.of_stored else selected.positions
+        if len(wanted) and wanted.max() >= len(found):
+            raise ProblemError(
+                ROLE.misfit,
+                f"Array {ROLE.shown(self.reference)} has {len(found)} labels, and none for row {wanted.max()}. "
+                "Give one label for each row.",
+                pointer=ROLE.misfit_pointer,
+            )
+        return found[wanted]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +97,15 @@ def check_metadata(roots: Roots, reference: Reference, rows: int) -> None:
     labels.check_metadata(roots, reference, ROLE, rows, "of x and y")
 
 
-def read(roots: Roots, reference: Reference, missing_chunks: MissingChunks = "error") -> Groups:
+def read(roots: Roots, wanted: Labels, missing_chunks: MissingChunks = "error") -> Groups:
     """Read the labels of the compared rows and number the groups; `missing_chunks` as for `labels.read`.
 
     Raises
     ------
     ProblemError
-        As `check_metadata`; missing-chunks; corrupt-data.
+        As `check_metadata` and `Labels.of_compared`; missing-chunks; corrupt-data.
     """
-    return number(labels.read(roots, reference, ROLE, missing_chunks))
+    return number(wanted.of_compared(labels.read(roots, wanted.reference, ROLE, missing_chunks)))
 
 
 def number(found: NDArray[Any]) -> Groups:
@@ -78,7 +119,7 @@ def number(found: NDArray[Any]) -> Groups:
 
 
 @lru_cache(maxsize=KEPT)
-def read_again(reference: Reference, digest: str) -> Groups:
+def read_again(wanted: Labels, digest: str) -> Groups:
     """Read, once in a process, the groups that another process found to have this digest.
 
     Raises
@@ -87,11 +128,7 @@ def read_again(reference: Reference, digest: str) -> Groups:
         As `read`; corrupt-data if they are others now.
     """
     # Whoever read them first saw to it that absent chunks may be filled; if one was lost since, the digest shows it.
-    found = read(from_environment().known_roots(), reference, "fill")
+    found = read(from_environment().known_roots(), wanted, "fill")
     if found.digest != digest:
-        raise ProblemError(
-            "corrupt-data",
-            f"Array {ROLE.shown(reference)} changed while the job was running. Let writing finish, then submit the job "
-            "again.",
-        )
+        raise changed(ROLE.shown(wanted.reference))
     return found

@@ -9,15 +9,40 @@ from typing import TYPE_CHECKING
 from workers import cancellation, groups
 from workers.environment import from_environment
 from workers.errors import ProblemError
-from workers.subjects import LoadedSide, Side, StagedSide, stored_row
+from workers.selecting import find
+from workers.subjects import LoadedSide, Side, StagedSide, stored_row, stored_rows
 from workers.symmetry import find_asymmetry
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from workers.arrays import MissingChunks
-    from workers.groups import Groups
-    from workers.references import Reference
+    from workers.groups import Groups, Labels
+    from workers.selection import Findings, Selection
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionTask:
+    """Find which rows of a job's arrays are compared."""
+
+    job: str
+    attempt: int
+    selection: Selection
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowNumbersTask:
+    """Say which stored rows were chosen of two arrays."""
+
+    job: str
+    attempt: int
+    x: Side
+    y: Side
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +51,7 @@ class GroupsTask:
 
     job: str
     attempt: int
-    reference: Reference
+    labels: Labels
     missing_chunks: MissingChunks = "error"
     request_id: str = ""
 
@@ -47,6 +72,40 @@ class SymmetryTask:
         return self.array.name
 
 
+def select_rows(task: SelectionTask) -> Findings:
+    """Compare or join identifiers, and look for rows or columns that are to be dropped.
+
+    Raises
+    ------
+    ProblemError
+        As `selecting.find`.
+    ShardCancelled
+        If the job was cancelled.
+    """
+    log.info("selecting rows")
+    checkpoint = cancellation.checkpoint(task.job, task.attempt)
+    checkpoint()
+    found = find(task.selection, checkpoint)
+    log.info("selected rows", extra={"rows": found.rows})
+    return found
+
+
+def read_row_numbers(task: RowNumbersTask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the numbers of the chosen rows in both stored arrays, in the order in which they are compared.
+
+    Raises
+    ------
+    ProblemError
+        As `selecting.Chosen.all`.
+    ShardCancelled
+        If the job was cancelled.
+    """
+    checkpoint = cancellation.checkpoint(task.job, task.attempt)
+    checkpoint()
+    x, y = (stored_rows(side, checkpoint) for side in (task.x, task.y))
+    return x, y
+
+
 def read_groups(task: GroupsTask) -> Groups:
     """Read groups.
 
@@ -59,7 +118,7 @@ def read_groups(task: GroupsTask) -> Groups:
     """
     log.info("reading groups")
     cancellation.checkpoint(task.job, task.attempt)()
-    return groups.read(from_environment().known_roots(), task.reference, task.missing_chunks)
+    return groups.read(from_environment().known_roots(), task.labels, task.missing_chunks)
 
 
 def check_symmetry(task: SymmetryTask) -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from workers.references import Reference, Roots
 
 INTEGERS = "iu"
-TYPES = re.compile(r"u?int(8|16|32|64)|str[0-9]*|bytes[0-9]*|string|fixed_length_utf32|null_terminated_bytes")
+WHOLE = re.compile(r"u?int(8|16|32|64)")
+TYPES = re.compile(rf"{WHOLE.pattern}|str[0-9]*|bytes[0-9]*|string|fixed_length_utf32|null_terminated_bytes")
 """Names of types, in metadata, whose values are integers or text."""
 
 LONGEST_SHOWN = 100
@@ -47,6 +48,8 @@ class Role:
         The problem's name when the array has not one label for each row.
     misfit_pointer : str
         Where that problem points.
+    integers : bool
+        Whether text will not do.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Role:
     pointer: str
     misfit: str
     misfit_pointer: str
+    integers: bool = False
 
     def shown(self, reference: Reference) -> str:
         """What errors call the array and where it is."""
@@ -125,10 +129,11 @@ def _check(found: ArrayMetadata, reference: Reference, role: Role) -> RowRange:
             "request",
             f"{role.pointer}/path",
         )
-    if TYPES.fullmatch(found.dtype) is None:
+    if (WHOLE if role.integers else TYPES).fullmatch(found.dtype) is None:
+        kinds = "integers" if role.integers else "integers or strings"
         raise ProblemError(
             "unsupported-dtype",
-            f"Array {shown} has dtype {found.dtype}; {role.labels} are integers or strings.",
+            f"Array {shown} has dtype {found.dtype}; {role.labels} are {kinds}.",
             "request",
             f"{role.pointer}/path",
         )

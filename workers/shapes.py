@@ -9,7 +9,7 @@ import numpy as np
 
 from ordsim_core.distances import Distance
 from workers.measures.protocol import PairShape
-from workers.staging import staged_dtype
+from workers.writing import staged_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

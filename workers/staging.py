@@ -10,9 +10,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
-import time
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,21 +18,22 @@ import numpy as np
 from ordsim_core import facts
 from ordsim_core.errors import NotRepresentableError
 from ordsim_core.spaces import exactness_of
-from workers.arrays import BLOCK_BYTES, Block, OpenedArray, open_matrix
+from workers import writing
+from workers.arrays import BLOCK_BYTES, OpenedArray, open_matrix
 from workers.durable import sync_file, sync_folder, try_lock
-from workers.errors import ProblemError
+from workers.errors import ProblemError, changed
+from workers.staging_files import locked, needing_space, remove_leftovers, temporary
+from workers.writing import staged_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from workers.arrays import MissingChunks
+    from workers.kept import Kept
     from workers.references import Reference, Roots
-
-INCOMPLETE = ".incomplete"
-POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,7 @@ def stage(
     name: str,
     missing_chunks: MissingChunks,
     checkpoint: Callable[[], None],
+    kept: Kept | None = None,
 ) -> StagedArray:
     """Copy an array into the staging directory, or find the copy that is there.
 
@@ -92,6 +91,8 @@ def stage(
         "x" or "y", for errors.
     checkpoint : callable
         Called between blocks; may raise to give up.
+    kept : Kept or None
+        Which rows and columns of the reference's to copy, in which order; all if None.
 
     Raises
     ------
@@ -100,26 +101,17 @@ def stage(
         that float64 cannot hold; corrupt-data; out-of-space.
     """
     source = open_matrix(roots, reference, name, missing_chunks)
+    if kept is not None:
+        _require_within(source, kept)
     if source.rows.stop == source.rows.start:
         raise ProblemError("too-few-rows", f"Array {source.shown} has no rows.")
-    key = _key(source)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with _locked(directory / f"{key}.lock", checkpoint):
-            kept = _read_manifest(directory, key)
-            if kept is not None:
-                return kept
-            _remove_leftovers(directory)
-            return _copy(source, directory, key, checkpoint)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise ProblemError(
-                "out-of-space",
-                f"The staging directory has no room for array {source.shown}. Free space there and submit the job "
-                "again.",
-                "system",
-            ) from error
-        raise
+    key = _key(source, kept)
+    with needing_space(source.shown), locked(directory, key, checkpoint):
+        here = _read_manifest(directory, key)
+        if here is not None:
+            return here
+        remove_leftovers(directory)
+        return _copy(source, kept, directory, key, checkpoint)
 
 
 def load(directory: Path, staged: StagedArray) -> NDArray[Any]:
@@ -142,63 +134,44 @@ def remove(directory: Path, file: str) -> None:
             (directory / f"{key}{ending}").unlink(missing_ok=True)
 
 
-def _key(source: OpenedArray) -> str:
+def _require_within(source: OpenedArray, kept: Kept) -> None:
+    """See that the array still has the rows and columns that were chosen from it."""
+    for positions, span in ((kept.rows, source.rows), (kept.columns, source.wanted_columns)):
+        if positions is not None and len(positions) and positions.max() >= span.stop - span.start:
+            raise changed(source.shown)
+
+
+def _key(source: OpenedArray, kept: Kept | None) -> str:
     """Name of a copy: another one for other rows or columns, and whenever a file of the source changed."""
     rows, columns = source.rows, source.wanted_columns
     window = f"{rows.start}\0{rows.stop}\0{columns.start}\0{columns.stop}"
     place = f"{source.directory}\0{window}\0{source.signature()}"
+    if kept is not None:
+        place += f"\0{kept.digest}"
     return hashlib.sha256(place.encode()).hexdigest()[:32]
-
-
-def staged_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Type of the values in a staged copy."""
-    return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 def _bytes(staged: StagedArray) -> int:
     return staged.rows * staged.columns * staged_dtype(np.dtype(staged.dtype)).itemsize
 
 
-def _copy(source: OpenedArray, directory: Path, key: str, checkpoint: Callable[[], None]) -> StagedArray:
-    with _temporary(directory, key) as temporary:
-        _write(source, temporary, checkpoint)
+def _copy(
+    source: OpenedArray, kept: Kept | None, directory: Path, key: str, checkpoint: Callable[[], None]
+) -> StagedArray:
+    with temporary(directory, key) as path:
+        writing.write(source, kept, path, checkpoint)
         source.require_unchanged()
-        staged = _describe(source, temporary, f"{key}.values", checkpoint)
-        temporary.replace(directory / staged.file)
+        staged = _describe(source, kept, path, f"{key}.values", checkpoint)
+        path.replace(directory / staged.file)
         # The values are to be found before a manifest says so.
         sync_folder(directory)
-    with _temporary(directory, key) as temporary:
-        with temporary.open("w") as file:
+    with temporary(directory, key) as path:
+        with path.open("w") as file:
             json.dump(asdict(staged), file)
             sync_file(file)
-        temporary.replace(directory / f"{key}.json")
+        path.replace(directory / f"{key}.json")
         sync_folder(directory)
     return staged
-
-
-def _write(source: OpenedArray, temporary: Path, checkpoint: Callable[[], None]) -> None:
-    """Write the values to a file in C order."""
-    dtype = staged_dtype(source.dtype)
-    shape = (source.rows.stop - source.rows.start, source.columns)
-    with temporary.open("w+b") as file:
-        if source.whole_rows:
-            target = None
-        else:
-            # Writing to a map of space that the disk does not have would kill the process.
-            os.posix_fallocate(file.fileno(), 0, shape[0] * shape[1] * dtype.itemsize)
-            target = np.memmap(file, dtype, "r+", shape=shape)
-        for block in source.blocks():
-            checkpoint()
-            _require_finite(block, source.shown, square=source.metadata.shape[0] == source.metadata.shape[1])
-            values = block.values.astype(dtype, copy=False)
-            if target is None:
-                file.write(values.data)
-            else:
-                row, column = block.row - source.rows.start, block.column - source.wanted_columns.start
-                target[row : row + values.shape[0], column : column + values.shape[1]] = values
-        if target is not None:
-            target.flush()
-        sync_file(file)
 
 
 def _fingerprint(values: NDArray[Any], stored: np.dtype[Any], checkpoint: Callable[[], None]) -> str:
@@ -213,16 +186,18 @@ def _fingerprint(values: NDArray[Any], stored: np.dtype[Any], checkpoint: Callab
     return f"sha256:{digest.hexdigest()}"
 
 
-def _describe(source: OpenedArray, file: Path, name: str, checkpoint: Callable[[], None]) -> StagedArray:
-    rows, columns = source.rows.stop - source.rows.start, source.columns
+def _describe(
+    source: OpenedArray, kept: Kept | None, file: Path, name: str, checkpoint: Callable[[], None]
+) -> StagedArray:
+    rows, columns = writing.shape(source, kept)
     values = np.memmap(file, staged_dtype(source.dtype), "r", shape=(rows, columns))
     try:
         exactness = exactness_of(values, checkpoint)
     except NotRepresentableError as error:
+        row, column = _stored(error.row, error.column, source, kept)
         raise ProblemError(
             "unsupported-dtype",
-            f"Array {source.shown}: the integer in row {source.rows.start + error.row}, column "
-            f"{source.wanted_columns.start + error.column} has no "
+            f"Array {source.shown}: the integer in row {row}, column {column} has no "
             "float64 equal to it. Scale the array, or convert it to float64 yourself.",
         ) from error
     return StagedArray(
@@ -238,20 +213,12 @@ def _describe(source: OpenedArray, file: Path, name: str, checkpoint: Callable[[
     )
 
 
-def _require_finite(block: Block, shown: str, *, square: bool) -> None:
-    if block.values.dtype.kind != "f":
-        return
-    places = np.argwhere(~np.isfinite(block.values))
-    if len(places):
-        value = block.values[tuple(places[0])]
-        rows, columns = (places + np.array([block.row, block.column])).T
-        advice = "Remove or repair such rows."
-        if square and (rows == columns).all():
-            advice = "If these are distances, their diagonal is not used: set the diagonal to 0."
-        raise ProblemError(
-            "non-finite-input",
-            f"Array {shown} has a non-finite value, {value}, in row {rows[0]}, column {columns[0]}. {advice}",
-        )
+def _stored(row: int, column: int, source: OpenedArray, kept: Kept | None) -> tuple[int, int]:
+    """Where an entry of the copy stands in the stored array."""
+    if kept is not None:
+        row = int(kept.rows[row])
+        column = column if kept.columns is None else int(kept.columns[column])
+    return source.rows.start + row, source.wanted_columns.start + column
 
 
 def _read_manifest(directory: Path, key: str) -> StagedArray | None:
@@ -261,44 +228,3 @@ def _read_manifest(directory: Path, key: str) -> StagedArray | None:
         return staged if (directory / staged.file).stat().st_size == _bytes(staged) else None
     except (OSError, ValueError, TypeError):
         return None
-
-
-@contextmanager
-def _temporary(directory: Path, key: str) -> Iterator[Path]:
-    """A place in the directory, for the holder of the key's lock; nothing is left there unless it was renamed."""
-    path = directory / f"{key}{INCOMPLETE}"
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _remove_leftovers(directory: Path) -> None:
-    """Remove what processes left that ended in the middle of a copy: their locks are free."""
-    keys = {path.stem for path in directory.iterdir() if path.suffix in (INCOMPLETE, ".values", ".lock")}
-    for key in keys:
-        lock = directory / f"{key}.lock"
-        if (directory / f"{key}.json").exists() and not lock.exists():
-            continue
-        file = try_lock(lock)
-        if file is None:
-            continue
-        with file:
-            (directory / f"{key}{INCOMPLETE}").unlink(missing_ok=True)
-            if not (directory / f"{key}.json").exists():
-                (directory / f"{key}.values").unlink(missing_ok=True)
-            lock.unlink(missing_ok=True)
-
-
-@contextmanager
-def _locked(path: Path, checkpoint: Callable[[], None]) -> Iterator[None]:
-    """Hold a lock among the processes of this node; it ends with the process that holds it."""
-    # Not one blocking call: a waiting job can be cancelled too.
-    while (file := try_lock(path)) is None:
-        checkpoint()
-        time.sleep(POLL_SECONDS)
-    with file:
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)

@@ -26,19 +26,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ordsim_core.spaces import Space
+    from workers.groups import Labels
     from workers.measures.protocol import Checkpoint, PairShape
     from workers.references import Reference
+    from workers.selecting import Chosen
     from workers.staging import StagedArray
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One array of a comparison: where it is, with which rows, how distance is measured in it, and how precisely."""
+    """One array of a comparison: where it is, with which rows, how distance is measured in it, and how precisely.
+
+    `chosen` says which rows of the reference are compared, where these are not all.
+    """
 
     reference: Reference
     distance: Distance
     missing_chunks: Literal["error", "fill"]
     precision: Precision = Precision.EXACT
+    chosen: Chosen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,7 @@ def subject(
     needs: str,
     x: tuple[StagedSide, ...],
     y: tuple[StagedSide, ...],
-    labels: tuple[Reference, str] | None,
+    labels: tuple[Labels, str] | None,
     checkpoint: Checkpoint,
 ) -> Pair | Values | Grid:
     """Load what a measure needs of the arrays of a job.
@@ -118,7 +124,7 @@ def subject(
     ----------
     needs : str
         `SPACES` or `VALUES`, where x and y are one array each, or `GRID`.
-    labels : (Reference, str) or None
+    labels : (Labels, str) or None
         Where the groups of the rows are, and the digest they had.
 
     Raises
@@ -179,13 +185,22 @@ def stage(name: str, side: Side, checkpoint: Checkpoint) -> StagedArray:
         name,
         side.missing_chunks,
         checkpoint,
+        None if side.chosen is None else side.chosen.kept(checkpoint),
     )
+
+
+def stored_rows(side: Side, checkpoint: Checkpoint = lambda: None) -> NDArray[np.int64]:
+    """Numbers of the chosen rows in the stored array."""
+    assert side.chosen is not None
+    start = 0 if side.reference.rows is None else side.reference.rows.start
+    return start + side.chosen.kept(checkpoint).rows
 
 
 def stored_row(side: Side, row: int) -> int:
     """Turn a row of the staged copy into the row of the stored array."""
-    rows = side.reference.rows
-    return row if rows is None else rows.start + row
+    if side.chosen is not None:
+        return int(stored_rows(side)[row])
+    return row if side.reference.rows is None else side.reference.rows.start + row
 
 
 def _problem(error: DataError, one: StagedSide) -> ProblemError:

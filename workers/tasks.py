@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ordsim_core.distances import Distance
-from workers import cancellation, costs, identifiers, logs
+from workers import cancellation, costs, logs
 from workers.environment import from_environment
 from workers.errors import ProblemError
 from workers.measures import registry, resolved
@@ -20,7 +20,7 @@ from workers.spaces import space_cache
 from workers.subjects import LoadedSide, Side, StagedSide, naming_rows, stage, subject
 
 if TYPE_CHECKING:
-    from workers.arrays import MissingChunks
+    from workers.groups import Labels
     from workers.measures.protocol import MeasureOptions, Shard
     from workers.references import Reference
     from workers.staging import StagedArray
@@ -36,18 +36,6 @@ class StageTask:
     attempt: int
     name: str
     side: Side
-    request_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class IdentifiersTask:
-    """Compare two arrays of row identifiers. Each reference has the rows that are compared."""
-
-    job: str
-    attempt: int
-    x: Reference
-    y: Reference
-    missing_chunks: MissingChunks = "error"
     request_id: str = ""
 
 
@@ -68,7 +56,7 @@ class ShardTask:
     shard: Shard
     seed: int
     memory_bytes: int = 0
-    groups: tuple[Reference, str] | None = None
+    groups: tuple[Labels, str] | None = None
     request_id: str = ""
 
 
@@ -101,28 +89,6 @@ def stage_side(task: StageTask) -> StagedArray:
         require_square(task.side.reference, task.name, staged.rows, staged.columns)
     log.info("staged", extra={"array": task.name})
     return staged
-
-
-def check_rows(task: IdentifiersTask) -> None:
-    """Check that both arrays have the same identifiers, in order.
-
-    Raises
-    ------
-    ProblemError
-        As `identifiers.read_identifiers`; misaligned-ids, naming the first row that differs.
-    ShardCancelled
-        If the job was cancelled.
-    """
-    log.info("checking identifiers")
-    checkpoint = cancellation.checkpoint(task.job, task.attempt)
-    roots = from_environment().known_roots()
-    checkpoint()
-    x = identifiers.read_identifiers(roots, task.x, "x", task.missing_chunks)
-    checkpoint()
-    y = identifiers.read_identifiers(roots, task.y, "y", task.missing_chunks)
-    checkpoint()
-    identifiers.check_identifiers(x, y)
-    log.info("checked identifiers")
 
 
 def count_shard(task: ShardTask) -> ShardResult:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from service.client import Client
-from service.commands import checking, jobs, options, reporting, watching
+from service.commands import checking, jobs, options, pairing, reporting, watching
 from service.commands.outcome import INTERRUPTED, JOB_FAILED, CommandError, print_json, problems_as_json, tell
 from service.estimate import print_plan
 from service.local import Source, locate, require_local, split
@@ -32,6 +32,9 @@ def compare(
     y_distance: options.YDistance = None,
     precision: options.Precision = None,
     groups: options.Groups = None,
+    ids: pairing.Ids = None,
+    align: pairing.Align = None,
+    on_non_finite: pairing.OnNonFinite = None,
     calibrate: options.Calibrate = None,
     confidence: options.Confidence = None,
     seed: options.Seed = None,
@@ -39,6 +42,7 @@ def compare(
     x_rows: options.XRows = None,
     y_rows: options.YRows = None,
     missing_chunks: options.MissingChunks = None,
+    anew: pairing.Anew = False,
     label: options.Label = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Print what the comparison would cost, and do not make it.")
@@ -60,7 +64,7 @@ def compare(
     """Compare two arrays and print a report.
 
     With --url (or ORDSIM_URL), X and Y are root:path, arrays of that service. Without, a private service is
-    started for the call, and X, Y and the labels of --groups may be local: .zarr directories, or .npy, .npz,
+    started for the call, and X, Y and the labels of --groups and --ids may be local: .zarr directories, or .npy, .npz,
     .safetensors, Parquet and HDF5 files, as FILE::KEY where a file holds several arrays; --root and --workers are for
     it.
 
@@ -75,13 +79,16 @@ def compare(
         calibration=options.calibration(calibrate),
         confidence=confidence,
         seed=seed,
+        align=align,
+        on_non_finite=on_non_finite,
         missing_chunks=missing_chunks,
+        reuse=False if anew else None,
         label=label,
     )
     sides = options.sides((distance, x_distance, y_distance), rows, x_rows, y_rows)
-    texts = {"x": x, "y": y} | ({} if groups is None else {"groups": groups})
+    texts = {"x": x, "y": y} | pairing.named_labels(groups, ids)
     if url is not None:
-        request |= {name: options.array(text) | sides.get(name, {}) for name, text in texts.items()}
+        request |= pairing.placed({name: options.array(text) | sides.get(name, {}) for name, text in texts.items()})
         with problems_as_json(as_json), options.in_words(measure), options.connect(url) as client:
             _at_service(client, request, plan, plot, as_json)
         return
@@ -137,7 +144,7 @@ def _locally(
         sources = {name: locate(text, name, known, directory / "imported") for name, text in texts.items()}
     except ValueError as error:
         raise CommandError(str(error)) from None
-    request = request | {name: source.reference | sides.get(name, {}) for name, source in sources.items()}
+    request |= pairing.placed({name: source.reference | sides.get(name, {}) for name, source in sources.items()})
     checking.require_valid(request)
     checking.require_comparable(request, sources)
     with _termination_as_exit():
@@ -192,7 +199,7 @@ def _import(source: Source, name: str, roots: dict[str, Path], console: Console)
     assert source.file is not None
     place = source.reference["root"], source.reference["path"]
     array = import_with_progress(source.file, roots, *place, console, key=source.key)
-    wanted = (1, "a label for each row") if name == "groups" else (2, "rows by features")
+    wanted = (2, "rows by features") if name in ("x", "y") else (1, "a label for each row")
     if len(array.shape) != wanted[0]:
         raise CommandError(
             f"{source.file.name}: {name} must be {wanted[0]}-D, {wanted[1]}, but its shape is {array.shape}"

@@ -7,7 +7,7 @@ import typer
 
 from service.answers import Results, ServiceError
 from service.client import DEFAULT_URL, FINAL, Client
-from service.commands import options, watching
+from service.commands import options, pairing, watching
 from service.commands.outcome import CommandError, print_json, problems_as_json, tell
 from service.listing import print_jobs
 from service.report import print_report
@@ -28,6 +28,9 @@ def submit(
     y_distance: options.YDistance = None,
     precision: options.Precision = None,
     groups: options.Groups = None,
+    ids: pairing.Ids = None,
+    align: pairing.Align = None,
+    on_non_finite: pairing.OnNonFinite = None,
     calibrate: options.Calibrate = None,
     confidence: options.Confidence = None,
     seed: options.Seed = None,
@@ -35,6 +38,7 @@ def submit(
     x_rows: options.XRows = None,
     y_rows: options.YRows = None,
     missing_chunks: options.MissingChunks = None,
+    anew: pairing.Anew = False,
     label: options.Label = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job is final.")] = False,
     as_json: options.AsJson = False,
@@ -45,16 +49,18 @@ def submit(
         measure,
         rows,
         precision=precision,
-        groups=options.labels(groups),
         calibration=options.calibration(calibrate),
         confidence=confidence,
         seed=seed,
+        align=align,
+        on_non_finite=on_non_finite,
         missing_chunks=missing_chunks,
+        reuse=False if anew else None,
         label=label,
     )
     sides = options.sides((distance, x_distance, y_distance), rows, x_rows, y_rows)
-    for name, text in (("x", x), ("y", y)):
-        request[name] = options.array(text) | sides[name]
+    texts = {"x": x, "y": y} | pairing.named_labels(groups, ids)
+    request |= pairing.placed({name: options.array(text) | sides.get(name, {}) for name, text in texts.items()})
     with problems_as_json(as_json), options.in_words(measure), options.connect(url) as client:
         status = client.submit(**request)
         if not as_json:

@@ -59,7 +59,7 @@ def measure(options: Options) -> Iterator[Figure]:
 
 def _run(client: Client, case: str) -> Figure:
     begin = time.perf_counter()
-    job = client.submit(x=f"{ROOT}:x", y=f"{ROOT}:y", measures=MEASURES)["jobID"]
+    job = client.submit(x=f"{ROOT}:x", y=f"{ROOT}:y", measures=MEASURES, reuse=False)["jobID"]
     status = client.wait(job, timeout=JOB_SECONDS)
     seconds = time.perf_counter() - begin
     if status["status"] != "successful":

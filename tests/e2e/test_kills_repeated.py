@@ -41,7 +41,7 @@ def test_kills_at_any_moment_lose_and_invent_nothing(start_service: Callable[...
     calm = client.submit(**TEXT, measures=MEASURES)["jobID"]
     assert client.wait(calm)["status"] == "successful"
     undisturbed = client.results(calm).json["results"]
-    job = client.submit(**TEXT, measures=MEASURES)["jobID"]
+    job = client.submit(**TEXT, measures=MEASURES, reuse=False)["jobID"]
     kills = 0
     while kills < KILLS and client.status(job)["status"] in ("accepted", "running"):
         wanted = shards_done(client, job) + moments.randrange(1, 12)

@@ -84,9 +84,25 @@ def make_lab(directory: Path) -> None:
     store_array(directory, "labels/floats", np.linspace(0, 1, 8))
     store_array(directory, "labels/table", np.zeros((8, 2), "i8"))
     store_array(directory, "half", x.astype("f2"))
+    make_incomplete(directory, x, y)
     large = generator.standard_normal((600, 8)).astype("f4")
     store_array(directory, "large", large)
     store_array(directory, "larger", large + generator.standard_normal((600, 8)).astype("f4") / 4)
+
+
+def make_incomplete(directory: Path, x: np.ndarray, y: np.ndarray) -> None:
+    """Arrays whose rows are not in order, or not whole: `some` has six of the rows of y, in another order."""
+    order = np.array([6, 2, 7, 0, 3, 5])
+    store_array(directory, "some", y[order], chunks=(4, 2))
+    store_array(directory, "ids/some", order)
+    words = np.array(["a", "b", "c", "d", "e", "f", "g", "h"])
+    for name, rows in (("words", np.arange(8)), ("some-words", order)):
+        store_array(directory, f"ids/{name}", np.char.encode(words[rows]), zarr_format=2)
+    store_array(directory, "ids/twice", np.array([0, 1, 2, 3, 4, 1, 6, 7]))
+    store_array(directory, "chosen", np.array([7, 0, 3, 4, 2]))
+    inf = y.copy()
+    inf[6, 0] = np.inf
+    store_array(directory, "inf", inf, chunks=(3, 2))
 
 
 @pytest.fixture(scope="session")

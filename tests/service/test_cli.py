@@ -614,7 +614,7 @@ def test_labels_may_be_local_too(
     class Reading(Answering):
         def submit(self, **request: Any) -> dict[str, Any]:
             roots = {name: Root(name, str(directory)) for name, directory in known.items()}
-            found = groups.read(roots, Reference(**request["groups"]), "fill")
+            found = groups.read(roots, groups.Labels(Reference(**request["groups"])), "fill")
             asked.append((request, [str(found.count), request["x"]["root"]]))
             return super().submit()
 

@@ -24,10 +24,12 @@ from service.turns import Turns
 from tests.service.conftest import EXACT, SAMPLED, request
 from workers import execute
 from workers.cluster import Resources
-from workers.inspection import GroupsTask, check_symmetry, read_groups
+from workers.groups import Labels
+from workers.inspection import GroupsTask, SelectionTask, check_symmetry, read_groups, select_rows
 from workers.references import Reference, RowRange
+from workers.selection import Candidate
 from workers.staging import StagedArray
-from workers.tasks import IdentifiersTask, check_rows, count_shard
+from workers.tasks import count_shard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -97,34 +99,43 @@ async def test_identifiers_are_compared_on_a_worker(context: JobContext, calls: 
     body: dict[str, Any] = {"x": {"root": "lab", "path": "x", "rows": {"start": 2, "stop": 10}}}
     # Stopped before the task was done: nothing is known, so the job does not go on.
     with pytest.raises(Stopped):
-        await preparation(context, **body, ids=IDS, missing_chunks="fill").check_identifiers(8)
-    x, y = Reference("lab", "ids/x", RowRange(2, 10)), Reference("lab", "ids/y", RowRange(0, 8))
-    assert calls == [(check_rows, [IdentifiersTask("a", 1, x, y, "fill")], 1)]
+        await preparation(context, **body, ids=IDS, missing_chunks="fill").choose()
+    x = Candidate("x", Reference("lab", "x", RowRange(2, 10)), identifiers=Reference("lab", "ids/x", RowRange(2, 10)))
+    y = Candidate("y", Reference("lab", "y"), identifiers=Reference("lab", "ids/y"))
+    ((function, (task,), _),) = calls
+    assert function is select_rows
+    assert task.selection.missing_chunks == "fill"
+    assert [replace(one, index_pointer="") for one in task.selection.arrays] == [x, y]
+    assert isinstance(task, SelectionTask)
+    assert task.selection.plain
 
 
 async def test_without_identifiers_there_is_nothing_to_compare(context: JobContext, calls: list[Any]) -> None:
-    await preparation(context).check_identifiers(8)
+    assert await preparation(context).choose() is None
     assert calls == []
 
 
 async def test_groups_are_read_on_a_worker(context: JobContext, calls: list[Any]) -> None:
     groups = {"root": "lab", "path": "labels"}
     with pytest.raises(Stopped):
-        await preparation(context, groups=groups, rows={"start": 2, "stop": 6}, missing_chunks="fill").read_groups(4)
-    assert calls == [(read_groups, [GroupsTask("a", 1, Reference("lab", "labels", RowRange(2, 6)), "fill")], 1)]
+        await preparation(context, groups=groups, rows={"start": 2, "stop": 6}, missing_chunks="fill").read_groups(
+            Prepared({"x": STAGED, "y": STAGED})
+        )
+    labels = Labels(Reference("lab", "labels", RowRange(2, 6)))
+    assert calls == [(read_groups, [GroupsTask("a", 1, labels, "fill")], 1)]
 
 
 async def test_symmetry_is_checked_where_distances_are_given_and_a_measure_needs_it(
     context: JobContext, calls: list[Any]
 ) -> None:
     given = {"root": "lab", "path": "x", "distance": "precomputed"}
-    staged = {"x": STAGED, "y": STAGED}
+    staged = Prepared({"x": STAGED, "y": STAGED})
     job = preparation(context, x=given, measures=[EXACT])
-    await job.check_symmetry(staged)  # type: ignore[arg-type]
+    await job.check_symmetry(staged)
     assert calls == []
     needing = JobRequest.model_validate({**request(measures=[EXACT, SAMPLED]), "x": given})
     with pytest.raises(Stopped):
-        await replace(job, request=needing).check_symmetry(staged)  # type: ignore[arg-type]
+        await replace(job, request=needing).check_symmetry(staged)
     ((function, (task,), _),) = calls
     assert function is check_symmetry
     assert (task.name, task.array.side.distance, task.measure) == ("x", "precomputed", "qsi (sampled)")

@@ -74,7 +74,7 @@ def test_jobs_go_on_after_a_restart(own: Settings) -> None:
         assert {shard: after[shard] for shard in before} == before
         assert len(after) == again["ordsim"]["shardsTotal"] > len(before)
         (resumed,) = client.get(f"/v1/jobs/{going}/results").json()["results"]
-        whole = finish(client, body)
+        whole = finish(client, {**body, "reuse": False})
         assert client.get(f"/v1/jobs/{whole['jobID']}/results").json()["results"] == [resumed]
 
 

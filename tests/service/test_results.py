@@ -38,6 +38,7 @@ def finished(outcome: Outcome, measure: dict[str, Any] | None = None, **fields: 
         arrays={name: {"shape": [80, 3], "dtype": "float32"} for name in "xy"},
         staged={"x": STAGED, "y": STAGED},
         groups=None,
+        choice=None,
         outcomes=[(options, outcome)],
         unsettled=[],
         plan=[],

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workers import arrays, staging
+from workers import arrays, staging, writing
 from workers.references import Reference, Root
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def run(directory: str, path: str, staging_directory: str, checkpoint: Any) -> S
 def stage_and_count(arguments: tuple[str, str, str], barrier: Barrier, other_waits: Event, answers: Any) -> None:
     """Stage together with another process, and say how often this one wrote a copy."""
     written = 0
-    write = staging._write
+    write = writing.write
 
     def counting(*everything: Any) -> None:
         nonlocal written
@@ -31,7 +31,7 @@ def stage_and_count(arguments: tuple[str, str, str], barrier: Barrier, other_wai
         assert other_waits.wait(60)
         write(*everything)
 
-    staging._write = counting
+    writing.write = counting
     barrier.wait(60)
     staged = run(*arguments, other_waits.set)  # called while waiting for the lock
     answers.put((staged, written))

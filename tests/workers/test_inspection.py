@@ -17,7 +17,7 @@ from ordsim_core.distances import Distance
 from workers import cancellation, environment, groups, symmetry
 from workers.cancellation import ShardCancelled
 from workers.errors import ProblemError
-from workers.groups import number
+from workers.groups import Labels, number
 from workers.inspection import GroupsTask, SymmetryTask, check_symmetry, read_groups
 from workers.references import Reference, RowRange
 from workers.subjects import Side, StagedSide
@@ -84,21 +84,21 @@ def write_words(lab: Lab, path: str, words: list[str]) -> None:
 @pytest.mark.parametrize("rows", [None, RowRange(1, 4)])
 def test_groups_are_read_on_a_worker(worker: Lab, rows: RowRange | None) -> None:
     write_words(worker, "words", ["b", "b", "\u00e4", "b", "c"])
-    found = read_groups(GroupsTask("job", 1, Reference("lab", "words", rows)))
+    found = read_groups(GroupsTask("job", 1, Labels(Reference("lab", "words", rows))))
     assert found.codes.tolist() == ([0, 0, 1, 0, 2] if rows is None else [0, 1, 0])
-    again = groups.read_again(Reference("lab", "words", rows), found.digest)
+    again = groups.read_again(Labels(Reference("lab", "words", rows)), found.digest)
     assert again.codes.tolist() == found.codes.tolist()
-    assert groups.read_again(Reference("lab", "words", rows), found.digest) is again
+    assert groups.read_again(Labels(Reference("lab", "words", rows)), found.digest) is again
 
 
 def test_groups_that_changed_are_refused(worker: Lab) -> None:
     worker.write("labels", np.array([1, 1, 2]))
     reference = Reference("lab", "labels")
-    digest = read_groups(GroupsTask("job", 1, reference)).digest
+    digest = read_groups(GroupsTask("job", 1, Labels(reference))).digest
     shutil.rmtree(worker.directory / "labels")
     worker.write("labels", np.array([1, 2, 2]))
     with pytest.raises(ProblemError, match=r"groups \(lab:labels\) changed") as caught:
-        groups.read_again(reference, digest)
+        groups.read_again(Labels(reference), digest)
     assert caught.value.slug == "corrupt-data"
 
 
@@ -113,7 +113,7 @@ def test_groups_that_changed_are_refused(worker: Lab) -> None:
 def test_what_cannot_be_groups(worker: Lab, values: Any, rows: RowRange | None, slug: str, pointer: str) -> None:
     worker.write("labels", values)
     with pytest.raises(ProblemError) as caught:
-        read_groups(GroupsTask("job", 1, Reference("lab", "labels", rows)))
+        read_groups(GroupsTask("job", 1, Labels(Reference("lab", "labels", rows))))
     assert (caught.value.slug, caught.value.pointer) == (slug, pointer)
     assert "groups (lab:labels)" in caught.value.detail
 
@@ -122,7 +122,7 @@ def test_missing_chunks_of_groups_are_missed(worker: Lab) -> None:
     directory = worker.write("labels", np.array([1, 1, 2, 2]), chunks=(2,))
     (directory / "c" / "1").unlink()
     with pytest.raises(ProblemError) as caught:
-        read_groups(GroupsTask("job", 1, Reference("lab", "labels")))
+        read_groups(GroupsTask("job", 1, Labels(Reference("lab", "labels"))))
     assert caught.value.slug == "missing-chunks"
     assert "1 of 2 chunks absent, the first of them in c/1." in caught.value.detail
     assert caught.value.detail.endswith('or send "missing_chunks": "fill".')
@@ -132,19 +132,19 @@ def test_groups_of_zeros_alone_are_not_stored_by_default_and_can_be_filled(worke
     array = zarr.create_array(worker.directory / "labels", shape=(5,), chunks=(2,), dtype="i4")
     array[:] = 0
     reference = Reference("lab", "labels")
-    found = read_groups(GroupsTask("job", 1, reference, "fill"))
+    found = read_groups(GroupsTask("job", 1, Labels(reference), "fill"))
     assert found.codes.tolist() == [0] * 5
-    assert groups.read_again(reference, found.digest).codes.tolist() == [0] * 5
+    assert groups.read_again(Labels(reference), found.digest).codes.tolist() == [0] * 5
 
 
 def test_groups_of_which_a_chunk_is_lost_later_are_noticed(worker: Lab) -> None:
     """Other processes read them as the first one did, and compare."""
     directory = worker.write("labels", np.array([0, 1, 1, 2]), chunks=(2,))
     reference = Reference("lab", "labels")
-    digest = read_groups(GroupsTask("job", 1, reference, "fill")).digest
+    digest = read_groups(GroupsTask("job", 1, Labels(reference), "fill")).digest
     (directory / "c" / "1").unlink()
     with pytest.raises(ProblemError, match="changed"):
-        groups.read_again(reference, digest)
+        groups.read_again(Labels(reference), digest)
 
 
 def test_absent_chunks_without_a_fill_value_are_never_filled(worker: Lab) -> None:
@@ -153,7 +153,7 @@ def test_absent_chunks_without_a_fill_value_are_never_filled(worker: Lab) -> Non
     )
     array[:2] = [1, 2]
     with pytest.raises(ProblemError, match="Its fill value is null") as caught:
-        read_groups(GroupsTask("job", 1, Reference("lab", "labels"), "fill"))
+        read_groups(GroupsTask("job", 1, Labels(Reference("lab", "labels")), "fill"))
     assert caught.value.slug == "missing-chunks"
 
 
@@ -161,7 +161,7 @@ def test_reading_groups_can_be_cancelled(worker: Lab) -> None:
     worker.write("labels", np.array([1, 2]))
     cancellation.cancel("cancelled groups", 1)
     with pytest.raises(ShardCancelled):
-        read_groups(GroupsTask("cancelled groups", 1, Reference("lab", "labels")))
+        read_groups(GroupsTask("cancelled groups", 1, Labels(Reference("lab", "labels"))))
 
 
 # ---- symmetry

@@ -37,11 +37,9 @@ from workers.references import Reference, Root, RowRange
 from workers.running import report
 from workers.subjects import Side, StagedSide
 from workers.tasks import (
-    IdentifiersTask,
     ShardResult,
     ShardTask,
     StageTask,
-    check_rows,
     count_shard,
     stage_side,
 )
@@ -271,7 +269,7 @@ def test_a_shard_is_given_the_groups_of_its_rows(worker_process: Path, data: Pat
     (task,) = shard_tasks(staged, OPTIONS[1], 60.0)
     digest = groups.number(np.array([7] * 20 + [3] * 20)).digest
     count_shard(task)
-    count_shard(replace(task, groups=(reference, digest)))
+    count_shard(replace(task, groups=(groups.Labels(reference), digest)))
     assert seen[0] is None
     assert seen[1].tolist() == [0] * 20 + [1] * 20
 
@@ -279,20 +277,6 @@ def test_a_shard_is_given_the_groups_of_its_rows(worker_process: Path, data: Pat
 def write_ids(directory: Path, name: str, values: list[int]) -> Reference:
     zarr.create_array(directory / name, data=np.array(values), overwrite=True)
     return Reference("lab", name)
-
-
-def test_identifiers_are_compared_on_the_worker(worker_process: Path, data: Path) -> None:
-    x, y = write_ids(data, "ids x", [4, 1, 2]), write_ids(data, "ids y", [4, 1, 3])
-    assert check_rows(IdentifiersTask("job", 1, x, x)) is None
-    assert (
-        check_rows(IdentifiersTask("job", 1, replace(x, rows=RowRange(0, 2)), replace(y, rows=RowRange(0, 2)))) is None
-    )
-    with pytest.raises(ProblemError, match="first in row 2 of those compared: 2 in x, 3 in y") as caught:
-        check_rows(IdentifiersTask("job", 1, x, y))
-    assert caught.value.slug == "misaligned-ids"
-    cancellation.cancel("ids", 1)
-    with pytest.raises(ShardCancelled):
-        check_rows(IdentifiersTask("ids", 1, x, y))
 
 
 FIRST = registry.find("tsi", "sampled").shards(SHAPE, OPTIONS[1], Budget(60.0, 2**30))[0]
