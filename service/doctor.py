@@ -160,17 +160,16 @@ def clock(now: float, written: float) -> Check:
     return Check("clock", "ok", shown)
 
 
-def clocks(now: float, date: str | None) -> Check:
-    """Whether a service's clock is that of this machine, by the date of an answer."""
+def clocks(before: float, after: float, date: str | None) -> Check:
+    """Whether a service's clock is that of this machine, by the date of an answer and the times around it here."""
     try:
-        apart = abs(now - parsedate_to_datetime(date or "").timestamp())
+        theirs = parsedate_to_datetime(date or "").timestamp()
     except ValueError:
         return Check("clock", "warning", "the service does not tell the time", "")
+    apart = max(before - theirs, theirs - after)
     if apart > CLOCK_SECONDS:
         found = f"the service's is {numerals.duration(apart)} apart from this machine's"
-        return Check(
-            "clock", "warning", found, "Set both, e.g. by NTP: ages of jobs and limits of keys are told by it."
-        )
+        return Check("clock", "warning", found, "Set both, e.g. by NTP: ages of jobs are told by them.")
     return Check("clock", "ok", "equal to this machine's")
 
 

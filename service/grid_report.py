@@ -10,7 +10,7 @@ from rich.text import Text
 
 from service import calibrated
 from service.grid_answers import name
-from service.report import WIDEST, provenance, rule, shown_warnings
+from service.report import WIDEST, indented, provenance, rule, shown_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,22 +40,22 @@ def render(results: GridResults) -> RenderableType:
     spec = results.json["spec"]
     parts: list[RenderableType] = [
         rule(f"ordsim, job {results.job}", "bold"),
-        Text(f"  {spec['measure'].upper()} {spec['method']} of {inputs['n']:,} rows"),
+        indented(Text(f"{spec['measure'].upper()} {spec['method']} of {inputs['n']:,} rows")),
         Text(),
-        _legend(rows, columns if layers else []),
+        indented(_legend(rows, columns if layers else [])),
         Text(),
     ]
     if not results.json.get("reason"):
-        parts += [_scores(results, len(rows), len(columns)), Text()]
+        parts += [indented(_scores(results, len(rows), len(columns))), Text()]
     for title, table in _more_tables(results):
-        parts += [Text(f"  {title}", style="dim"), table, Text()]
-    lines = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+        parts += [indented(Text(title, style="dim")), indented(table), Text()]
+    lines = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for label, text in facts(results):
         lines.add_row(Text(label, style="dim"), Text(text))
-    parts += [lines, Text()]
+    parts += [indented(lines), Text()]
     if results.warnings:
-        parts += [rule("Worth knowing", "bold yellow"), shown_warnings(results.warnings), Text()]
-    return Group(*parts, provenance(results.json.get("provenance") or {}))
+        parts += [rule("Worth knowing", "bold yellow"), indented(shown_warnings(results.warnings)), Text()]
+    return Group(*parts, indented(provenance(results.json.get("provenance") or {})))
 
 
 def marked(results: GridResults) -> list[tuple[str, dict[str, Any]]]:
@@ -67,7 +67,7 @@ def marked(results: GridResults) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _legend(rows: list[str], columns: list[str]) -> RenderableType:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for side, names in (("x" if columns else "", rows), ("y", columns)):
         for place, shown in enumerate(names):
             table.add_row(Text(f"{side}{place}", style="bold"), shown)
@@ -77,7 +77,7 @@ def _legend(rows: list[str], columns: list[str]) -> RenderableType:
 def _scores(results: GridResults, rows: int, columns: int) -> RenderableType:
     """A table of scores; those that chance makes as large too often are dim."""
     x, y = ("x", "y") if results.process == "layers" else ("", "")
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("")
     shown = min(columns, MOST_COLUMNS)
     for column in range(shown):
@@ -110,7 +110,7 @@ def _more_tables(results: GridResults) -> Iterator[tuple[str, RenderableType]]:
 
 
 def _table(cells: list[list[str]], x: str, y: str) -> RenderableType:
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("")
     for column in range(min(len(cells[0]), MOST_COLUMNS)):
         table.add_column(f"{y}{column}", justify="right")

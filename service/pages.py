@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.drawings.shapes import Drawing
     from service.grid_answers import LayersResults, MatrixResults
 
-    Artifacts = Mapping[str, Sequence[float]]
+    Artifacts = Mapping[str, Sequence[Any]]
 
 LEAST_ALIGNED = 10
 """Rows that are named: those with the smallest scores."""
@@ -24,9 +24,9 @@ LEAST_ALIGNED = 10
 LONGEST_LABEL = 34
 """Letters of a path beside a heat map."""
 
-NULL, PER_ANCHOR = "null", "per_anchor"
-DRAWN = (NULL, PER_ANCHOR)
-"""Artifacts that a page shows."""
+NULL, PER_ANCHOR, ROWS = "null", "per_anchor", "rows"
+DRAWN = (NULL, PER_ANCHOR, ROWS)
+"""Artifacts that a page shows; `ROWS` says which stored rows those with a score are, where that is not their place."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def measure_drawings(result: Result, artifacts: Artifacts, *, headed: bool = Tru
 
     `headed`: whether the name of the measure stands above its drawing.
     """
-    null, anchors = (_artifact(result, what, artifacts) for what in DRAWN)
+    null, anchors = (_artifact(result, what, artifacts) for what in (NULL, PER_ANCHOR))
     drawn: list[Drawing | None] = [scores.draw(result, null, headed=headed), deficits.draw(result)]
     if anchors:
         drawn.append(bars.per_anchor(anchors))
@@ -143,23 +143,28 @@ def _measure(result: Result, artifacts: Artifacts) -> Part:
         sentence=sentences.meaning(result) if result.score is not None else f"No score: {result.reason}",
         drawings=() if result.score is None else measure_drawings(result, artifacts, headed=False),
         facts=tuple(facts.lines(result)),
-        tables=(_least_aligned(anchors),) if anchors else (),
+        tables=(_least_aligned(anchors, _artifact(result, ROWS, artifacts)),) if anchors else (),
         **head,
     )
 
 
-def _artifact(result: Result, what: str, artifacts: Artifacts) -> Sequence[float]:
-    return next((artifacts[name] for name in result.json.get("artifacts") or () if _is(name, what, artifacts)), ())
+def _artifact(result: Result, what: str, artifacts: Artifacts) -> Sequence[Any]:
+    names = [name for name in result.json.get("artifacts") or () if name.partition("-")[2] == what]
+    return next((artifacts[name] for name in names if name in artifacts), ())
 
 
-def _is(name: str, what: str, artifacts: Artifacts) -> bool:
-    return name in artifacts and name.partition("-")[2] == what
+def _least_aligned(anchors: Sequence[float], stored: Sequence[Any]) -> Table:
+    """Name the rows with the smallest scores, by their numbers in the stored arrays."""
+    known = sorted((score, place) for place, score in enumerate(anchors) if math.isfinite(score))[:LEAST_ALIGNED]
+    rows = tuple((_row(stored[place] if stored else place), f"{score:.6f}") for score, place in known)
+    return Table("The least aligned rows", ("stored row, from 0", "score"), rows)
 
 
-def _least_aligned(anchors: Sequence[float]) -> Table:
-    known = [(score, row) for row, score in enumerate(anchors) if math.isfinite(score)]
-    rows = tuple((numerals.grouped(row), f"{score:.6f}") for score, row in sorted(known)[:LEAST_ALIGNED])
-    return Table("The least aligned rows", ("row, counted from 0", "score"), rows)
+def _row(number: int | Sequence[int]) -> str:
+    """One number, or one of x and one of y where these differ."""
+    if isinstance(number, int):
+        return numerals.grouped(number)
+    return f"{numerals.grouped(number[0])} of x, {numerals.grouped(number[1])} of y"
 
 
 def _tip(score: float, p_value: float | None) -> str:

@@ -43,16 +43,16 @@ def render(results: Results, names: Mapping[str, str] | None = None) -> Renderab
     """Lay out a report, as something rich can print."""
     parts: list[RenderableType] = [
         rule(f"ordsim, job {results.job}", "bold"),
-        _indented(_inputs(results.json["inputs"], names or {})),
-        _indented(Text(facts.rows(results.json["inputs"]))),
+        indented(_inputs(results.json["inputs"], names or {})),
+        indented(Text(facts.rows(results.json["inputs"]))),
     ]
     for result in results:
         parts += [Text(), rule(sentences.title(result), "bold cyan"), *_measure(result)]
     if any(result.json.get("baseline") is not None and not result.json.get("calibration") for result in results):
-        parts += [Text(), _indented(Text(sentences.CHANCE, style="dim"))]
+        parts += [Text(), indented(Text(sentences.CHANCE, style="dim"))]
     if results.warnings:
-        parts += [Text(), rule("Worth knowing", "bold yellow"), _indented(shown_warnings(results.warnings))]
-    parts += [Text(), _indented(provenance(results.json.get("provenance") or {}))]
+        parts += [Text(), rule("Worth knowing", "bold yellow"), indented(shown_warnings(results.warnings))]
+    parts += [Text(), indented(provenance(results.json.get("provenance") or {}))]
     return Group(*parts)
 
 
@@ -61,7 +61,8 @@ def rule(title: str, style: str) -> RenderableType:
     return Rule(Text(title, style=style), align="left", style="dim")
 
 
-def _indented(what: RenderableType) -> RenderableType:
+def indented(what: RenderableType) -> RenderableType:
+    """Lay out what stands below a heading."""
     return Padding(what, (0, 0, 0, 2), expand=False)
 
 
@@ -86,21 +87,21 @@ def _inputs(inputs: Mapping[str, Any], names: Mapping[str, str]) -> RenderableTy
 
 def _measure(result: Result) -> Iterator[RenderableType]:
     if result.score is None:
-        yield _indented(Text(f"no score: {result.reason or 'no reason was given'}", style="bold yellow"))
+        yield indented(Text(f"no score: {result.reason or 'no reason was given'}", style="bold yellow"))
     else:
-        yield _indented(_headline(result))
+        yield indented(_headline(result))
         if sentence := sentences.meaning(result):
-            yield _indented(Text(sentence))
+            yield indented(Text(sentence))
         baseline, maximum = result.json.get("baseline"), result.json.get("attainableMaximum")
         if baseline is not None and maximum is not None and maximum - baseline >= 1e-12:
             yield Text()
-            yield _indented(Scale(result.score, baseline, maximum, result.interval("sampling")))
+            yield indented(Scale(result.score, baseline, maximum, result.interval("sampling")))
     lines = _grid("left", "left")
     for label, fact in _facts(result):
         lines.add_row(Text(label, style="dim"), fact)
     if lines.row_count:
         yield Text()
-        yield _indented(lines)
+        yield indented(lines)
 
 
 def _headline(result: Result) -> Text:

@@ -25,14 +25,17 @@ MATRIX = 2
 def service(client: Client) -> Iterator[Check]:
     """Look at a running service as a client sees it; what cannot be reached ends the visit."""
     try:
-        alive, document = client.probe("/livez"), client.probe("/openapi.json")
+        before = time.time()
+        alive = client.probe("/livez")
+        clock = clocks(before, time.time(), alive.headers.get("Date"))
+        document = client.probe("/openapi.json")
     except (ServiceError, ServiceUnreachable) as error:
         advice = "Start it with `ordsim serve`, or say where it is: --url or ORDSIM_URL."
         yield Check("service", "failure", str(error), advice)
         return
     yield Check("service", "ok", f"{client.url} answers")
     yield _versions(document.json().get("info", {}).get("version"))
-    yield clocks(time.time(), alive.headers.get("Date"))
+    yield clock
     yield from _ready(client)
     yield from _data(client)
 

@@ -79,7 +79,7 @@ def _written(client: Client, job: str, found: dict[str, Any], suffix: str) -> st
     return written.as_html(page) if suffix == ".html" else written.as_markdown(page)
 
 
-def fetch(client: Client, results: Results) -> dict[str, list[float]]:
+def fetch(client: Client, results: Results) -> dict[str, list[Any]]:
     """The artifacts that drawings are made of."""
     from service import pages  # noqa: PLC0415 - brings numpy
 

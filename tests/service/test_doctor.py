@@ -88,9 +88,12 @@ def test_clocks() -> None:
     now = time.time()
     assert doctor.clock(now, now - 100).verdict == doctor.clock(now, now + 1).verdict == "ok"
     assert doctor.clock(now, now + 3600).verdict == "failure"
-    assert doctor.clocks(now, formatdate(now, usegmt=True)).verdict == "ok"
-    assert "1 h 0 min apart" in doctor.clocks(now, formatdate(now - 3600, usegmt=True)).found
-    assert doctor.clocks(now, None).verdict == doctor.clocks(now, "yesterday").verdict == "warning"
+    sent = formatdate(1_800_000_000, usegmt=True)
+    assert doctor.clocks(1_800_000_000.5, 1_800_000_001, sent).verdict == "ok"
+    assert doctor.clocks(1_799_999_000, 1_800_001_000, sent).verdict == "ok"  # the answer took long
+    for before in (1_800_003_600, 1_799_996_390):
+        assert "1 h 0 min apart" in doctor.clocks(before, before + 10, sent).found
+    assert doctor.clocks(now, now, None).verdict == doctor.clocks(now, now, "yesterday").verdict == "warning"
 
 
 def test_a_service_that_is_well(ordsim: Callable[..., Outcome], url: str) -> None:

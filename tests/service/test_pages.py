@@ -117,6 +117,21 @@ def test_a_page_of_a_comparison_is_whole_and_asks_for_nothing() -> None:
     assert json.loads(embedded) == results.json
 
 
+@pytest.mark.parametrize(
+    ("stored", "names"),
+    [
+        ([7, 3, 1200], ["3", "1,200", "7"]),
+        ([[7, 8], [3, 4], [5, 6]], ["3 of x, 4 of y", "5 of x, 6 of y", "7 of x, 8 of y"]),
+    ],
+)
+def test_the_least_aligned_rows_are_named_as_they_are_stored(stored: list[Any], names: list[str]) -> None:
+    result = {**calibrated(), "artifacts": ["0-per_anchor", "0-rows"]}
+    artifacts = {"0-per_anchor": [0.9, 0.1, 0.5], "0-rows": stored}
+    page = pages.comparison(Results(document(result)), {}, artifacts)
+    (table,) = page.parts[0].tables
+    assert [row[0] for row in table.rows] == names
+
+
 def test_what_a_service_says_cannot_become_markup() -> None:
     bad = '</script><script>alert("1")</script>'
     found = document({**calibrated(), "reason": bad, "score": None}, warnings=[{"code": bad, "detail": bad}])
