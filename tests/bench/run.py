@@ -14,6 +14,7 @@ import end_to_end
 import exact_quadruplets
 import exact_triplets
 import linear_cka
+import load
 import machine
 import memory
 import neighbours
@@ -46,6 +47,7 @@ SECTIONS = (
     Section("neighbours", "Mutual kNN, CKNNA and canonical correlations", neighbours.measure),
     Section("packages", "Public packages that are installed, times as long as ours", packages.measure),
     Section("memory", "Private memory of exact TSI", memory.measure),
+    Section("load", "A service with two workers under load", load.measure),
     Section("end-to-end", "A job through a service with one worker", end_to_end.measure),
 )
 

@@ -49,7 +49,7 @@ class ServiceProcess:
         self.process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
-    def start(self) -> Client:
+    def start(self, seconds: float = 240) -> Client:
         """Start the service, wait until it is ready for work, and return a client of it."""
         self.state.mkdir(exist_ok=True)
         with self.log.open("wb") as log:
@@ -57,7 +57,7 @@ class ServiceProcess:
         wait_until(lambda: self._listening() is not None, 240, "the service's address")
         self.url = self._listening() or ""
         client = Client(self.url)
-        wait_until(client.ready, 240, "the service to be ready")
+        wait_until(client.ready, seconds, "the service to be ready")
         return client
 
     def _listening(self) -> str | None:
@@ -90,4 +90,8 @@ class ServiceProcess:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        try:
+            return self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.kill()  # no test leaves a service behind
+            raise

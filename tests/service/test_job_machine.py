@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from hypothesis import settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from ordsim_core.counts import AgreementCounts
-from service.states import IllegalTransitionError, JobStatus, Phase
+from service.states import TRANSITIONS, IllegalTransitionError, JobStatus, KeyReuseError, Phase
 from service.store import Filters, JobStore
 from service.submissions import NewJob
 from workers.measures.protocol import Shard
@@ -28,9 +30,15 @@ class JobMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.directory = tempfile.TemporaryDirectory()
-        self.store = JobStore(Path(self.directory.name) / "jobs.sqlite3")
+        self.now = datetime(2030, 1, 1, tzinfo=UTC)
+        self.open_store()
         self.model: dict[str, dict[str, Any]] = {}
+        self.keys: dict[tuple[str, str], tuple[str, str]] = {}
+        self.told: dict[str, list[tuple[int, str]]] = {}
         self.shown: dict[str, int] = {}
+
+    def open_store(self) -> None:
+        self.store = JobStore(Path(self.directory.name) / "jobs.sqlite3", lambda: self.now)
 
     def teardown(self) -> None:
         self.store.close()
@@ -54,12 +62,45 @@ class JobMachine(RuleBasedStateMachine):
         self.model[job] = {"status": "accepted", "attempt": 1, "cancel": False, "shards": None, "done": set()}
         return job
 
+    @rule(key=st.sampled_from("ab"), body=st.sampled_from("xy"), owner=st.sampled_from(["", "o"]))
+    def submit_under_a_key(self, key: str, body: str, owner: str) -> None:
+        name = f"job{len(self.model)}"
+        new = NewJob(id=name, process="compare", request={}, key=key, body=body, owner=owner)
+        known = self.keys.get((owner, key))
+        try:
+            job, made = self.store.submit(new)
+        except KeyReuseError:
+            assert known is not None
+            assert known[1] != body
+            return
+        assert made == (known is None)
+        if known is None:
+            self.keys[owner, key] = (name, body)
+            self.model[name] = {"status": "accepted", "attempt": 1, "cancel": False, "shards": None, "done": set()}
+        else:
+            assert (job.id, body) == known
+
+    @rule(days=st.sampled_from([1, 3]))
+    def expire(self, days: int) -> None:
+        """Let days pass: what is over by then is let go of, and nothing else."""
+        self.now += timedelta(days=days)
+        over = {job for job, model in self.model.items() if model["status"] in FINAL and not model.get("expired")}
+        due = {job for job in over if (self.now - self.model[job]["ended"]) > timedelta(days=2)}
+        assert set(self.store.retention.expire(2)) == due
+        for job in due:
+            self.model[job]["expired"] = True
+        for key, (job, _) in list(self.keys.items()):
+            if self.model[job].get("expired"):
+                del self.keys[key]
+
     @rule()
     def claim(self) -> None:
         claimed = self.store.claim()
         waiting = [job for job, model in self.model.items() if model["status"] == "accepted"]
-        assert (claimed.id if claimed else None) == (waiting[0] if waiting else None)
+        assert (claimed is None) == (not waiting)
         if claimed:
+            # Owners take turns; of each one's jobs the oldest comes first.
+            assert claimed.id == next(job for job in waiting if self.store.get(job).owner == claimed.owner)
             self.model[claimed.id]["status"] = "running"
 
     @rule(job=jobs)
@@ -123,7 +164,7 @@ class JobMachine(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.store.close()
-        self.store = JobStore(Path(self.directory.name) / "jobs.sqlite3")
+        self.open_store()
         self.store.recover()
         for model in self.model.values():
             if model["status"] == "running":
@@ -139,13 +180,37 @@ class JobMachine(RuleBasedStateMachine):
         for job in found:
             model = self.model[job.id]
             assert (job.status, job.attempt) == (model["status"], model["attempt"])
+            assert (job.finished is not None) == (job.status in FINAL)
+            assert bool(job.expired) == bool(model.get("expired"))
             assert job.progress.shards_done == len(model["done"])
             assert job.progress.comparisons_done == sum(10 + shard for shard in model["done"])
             assert job.percent >= self.shown.get(job.id, 0)
             assert (job.percent == 100) == (job.status is JobStatus.SUCCESSFUL)
-            assert (job.finished is not None) == (job.status in FINAL)
             self.shown[job.id] = job.percent
 
+    @invariant()
+    def remembers_when_jobs_ended(self) -> None:
+        for model in getattr(self, "model", {}).values():
+            if model["status"] in FINAL:
+                model.setdefault("ended", self.now)
 
-JobMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None, derandomize=True)
+    @invariant()
+    def tells_what_happened_in_order(self) -> None:
+        """Events are numbered without a gap, are only ever added to, and walk along allowed transitions."""
+        for job, model in getattr(self, "model", {}).items():
+            events = [(event.number, event.kind) for event in self.store.events(job)]
+            told = self.told.get(job, [])
+            if model.get("expired"):
+                assert events == told[-1:]
+                continue
+            assert events[: len(told)] == told
+            assert [number for number, _ in events] == list(range(1, len(events) + 1))
+            walked = [JobStatus(kind) for _, kind in events if kind in set(JobStatus)]
+            assert walked[0] == "accepted"
+            assert walked[-1] == model["status"]
+            assert all(after in TRANSITIONS[before] for before, after in pairwise(walked))
+            self.told[job] = events
+
+
+JobMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None, derandomize=True)
 TestJobMachine = JobMachine.TestCase
