@@ -27,8 +27,9 @@ class Connection:
 
     def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.BaseTransport | None) -> None:
         self.url = require_plain(url).rstrip("/")
+        headers = authorization(key)
         try:
-            self._http = httpx2.Client(transport=transport, **_settings(self.url, key, timeout))
+            self._http = httpx2.Client(transport=transport, **_settings(self.url, headers, timeout))
         except (httpx2.InvalidURL, ValueError) as error:
             raise ServiceUnreachable(self.url, str(error)) from error
 
@@ -53,8 +54,9 @@ class AsyncConnection:
 
     def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.AsyncBaseTransport | None) -> None:
         self.url = require_plain(url).rstrip("/")
+        headers = authorization(key)
         try:
-            self._http = httpx2.AsyncClient(transport=transport, **_settings(self.url, key, timeout))
+            self._http = httpx2.AsyncClient(transport=transport, **_settings(self.url, headers, timeout))
         except (httpx2.InvalidURL, ValueError) as error:
             raise ServiceUnreachable(self.url, str(error)) from error
 
@@ -74,10 +76,10 @@ class AsyncConnection:
         return _good(response)
 
 
-def _settings(url: str, key: str | None, timeout: float) -> dict[str, Any]:
+def _settings(url: str, headers: dict[str, str], timeout: float) -> dict[str, Any]:
     return {
         "base_url": url,
-        "headers": authorization(key),
+        "headers": headers,
         "timeout": timeout,
         # A proxy cannot reach the loopback addresses of this machine.
         "trust_env": urlsplit(url).hostname not in LOOPBACK,

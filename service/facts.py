@@ -41,7 +41,8 @@ def rows(inputs: Mapping[str, Any]) -> str:
     if prints[0] and prints[0] == prints[1]:
         said.append("x and y hold the same values, bit for bit.")
     if groups := inputs.get("groups"):
-        said.append(f"They fall into {numerals.grouped(groups['count'])} groups.")
+        number = groups["count"]
+        said.append(f"They fall into {'1 group' if number == 1 else f'{numerals.grouped(number)} groups'}.")
     return " ".join(said)
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 24
 WIDEST = 72
+NEAR = 0.9995
+"""Further digits of a maximum say nothing."""
 LINES = {"done": "━", "rest": "─", "band": "╍", "score": "●", "start": "├", "end": "┤"}
 ASCII = {"done": "=", "rest": "-", "band": "~", "score": "o", "start": "|", "end": "|"}
 STYLES = {
@@ -75,7 +77,8 @@ class Scale:
         _write(numbers, numerals.number(self.baseline), column)
         _write(names, "baseline", column)
         end = self._column(self.maximum, width) + 1
-        for line, text in ((numbers, numerals.number(self.maximum)), (names, "most possible")):
+        most = "> 0.9995" if NEAR < self.maximum < 1 else numerals.number(self.maximum)
+        for line, text in ((numbers, most), (names, "most possible")):
             _write(line, text, end - len(text))
         shown = numerals.number(self.score)
         _write(numbers, shown, self._column(self.score, width) - len(shown) // 2)

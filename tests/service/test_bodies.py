@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from service import bodies, errors
 from service.bodies import StrictRoute
+from service.metrics import Metrics
 from service.middleware import BodyLimit, HeadAsGet, RequestContext
 from tests.service.conftest import check_problem
 
@@ -41,8 +42,9 @@ def echoing() -> Iterator[TestClient]:
     app = FastAPI()
     app.include_router(router)
     errors.install(app)
-    for middleware in (HeadAsGet, BodyLimit, RequestContext):
-        app.add_middleware(middleware)
+    app.add_middleware(HeadAsGet)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(RequestContext, metrics=Metrics())
     with TestClient(app) as client:
         yield client
 

@@ -88,7 +88,11 @@ class JobMachine(RuleBasedStateMachine):
         due = {job for job in over if (self.now - self.model[job]["ended"]) > timedelta(days=2)}
         assert set(self.store.retention.expire(2)) == due
         for job in due:
+<<<<<<< HEAD
             self.model[job] |= {"expired": True, "done": set(), "shards": []}
+=======
+            self.model[job]["expired"] = True
+>>>>>>> main
         for key, (job, _) in list(self.keys.items()):
             if self.model[job].get("expired"):
                 del self.keys[key]
@@ -97,8 +101,10 @@ class JobMachine(RuleBasedStateMachine):
     def claim(self) -> None:
         claimed = self.store.claim()
         waiting = [job for job, model in self.model.items() if model["status"] == "accepted"]
-        assert (claimed.id if claimed else None) == (waiting[0] if waiting else None)
+        assert (claimed is None) == (not waiting)
         if claimed:
+            # Owners take turns; of each one's jobs the oldest comes first.
+            assert claimed.id == next(job for job in waiting if self.store.get(job).owner == claimed.owner)
             self.model[claimed.id]["status"] = "running"
 
     @rule(job=jobs)
@@ -180,8 +186,11 @@ class JobMachine(RuleBasedStateMachine):
             assert (job.status, job.attempt) == (model["status"], model["attempt"])
             assert (job.finished is not None) == (job.status in FINAL)
             assert bool(job.expired) == bool(model.get("expired"))
+<<<<<<< HEAD
             if job.expired:
                 continue
+=======
+>>>>>>> main
             assert job.progress.shards_done == len(model["done"])
             assert job.progress.comparisons_done == sum(10 + shard for shard in model["done"])
             assert job.percent >= self.shown.get(job.id, 0)

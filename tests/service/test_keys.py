@@ -14,7 +14,7 @@ import pytest
 
 from service import access, database, keyring, keys, lock
 from service.access import ANYONE, Caller
-from service.client import Client
+from service.client import AsyncClient, Client
 from service.commands import outcome
 from service.commands.application import application
 from service.keyring import RefusedKeyError, UnknownKeyError
@@ -207,10 +207,11 @@ def test_a_store_is_not_changed_under_a_service_of_an_earlier_version(
         ring.create("", USUAL)
 
 
+@pytest.mark.parametrize("make", [Client, AsyncClient])
 @pytest.mark.parametrize("key", ["ordsim_x_secret\nsecret", "ordsim_x_sécret", "two secret words"])
-def test_a_client_refuses_what_cannot_be_a_key_without_showing_it(key: str) -> None:
+def test_a_client_refuses_what_cannot_be_a_key_without_showing_it(key: str, make: type) -> None:
     with pytest.raises(ValueError, match="the API key is not one word") as refused:
-        Client(key=key)
+        make(key=key)
     assert "secret" not in repr(refused.value)
     assert refused.value.__context__ is None
 
@@ -220,7 +221,8 @@ def test_a_client_takes_a_key_from_a_file_with_a_line_end() -> None:
         assert "ordsim_x_y" not in repr(client) + repr(vars(client))
 
 
-def test_a_client_refuses_addresses_with_passwords() -> None:
+@pytest.mark.parametrize("make", [Client, AsyncClient])
+def test_a_client_refuses_addresses_with_passwords(make: type) -> None:
     with pytest.raises(ValueError, match="no names or passwords") as refused:
-        Client("http://me:secret@127.0.0.1:8000")
+        make("http://me:secret@127.0.0.1:8000")
     assert "secret" not in repr(refused.value)

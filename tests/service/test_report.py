@@ -410,6 +410,18 @@ def test_the_scale_places_the_score_between_its_ends() -> None:
     assert set(kinds[21:40]) == {"rest"}
 
 
+def test_a_maximum_next_to_1_is_not_spelt_out() -> None:
+    text = flat(printed(document({**EXACT, "attainableMaximum": 0.99999999973})))
+    assert "> 0.9995" in text
+    assert "0.99999" not in text
+
+
+def test_one_group_is_one_group() -> None:
+    json = document(EXACT)
+    json["inputs"]["groups"] = {"count": 1}
+    assert "They fall into 1 group." in flat(printed(json))
+
+
 def test_the_scale_shows_a_wide_interval_and_a_score_below_its_baseline() -> None:
     kinds = Scale(0.75, 0.5, 1.0, (0.65, 0.85)).kinds(41)
     assert [kinds.index("band"), 40 - kinds[::-1].index("band")] == [12, 28]
