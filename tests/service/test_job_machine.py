@@ -88,11 +88,7 @@ class JobMachine(RuleBasedStateMachine):
         due = {job for job in over if (self.now - self.model[job]["ended"]) > timedelta(days=2)}
         assert set(self.store.retention.expire(2)) == due
         for job in due:
-<<<<<<< HEAD
-            self.model[job] |= {"expired": True, "done": set(), "shards": []}
-=======
             self.model[job]["expired"] = True
->>>>>>> main
         for key, (job, _) in list(self.keys.items()):
             if self.model[job].get("expired"):
                 del self.keys[key]
@@ -186,11 +182,6 @@ class JobMachine(RuleBasedStateMachine):
             assert (job.status, job.attempt) == (model["status"], model["attempt"])
             assert (job.finished is not None) == (job.status in FINAL)
             assert bool(job.expired) == bool(model.get("expired"))
-<<<<<<< HEAD
-            if job.expired:
-                continue
-=======
->>>>>>> main
             assert job.progress.shards_done == len(model["done"])
             assert job.progress.comparisons_done == sum(10 + shard for shard in model["done"])
             assert job.percent >= self.shown.get(job.id, 0)

@@ -303,11 +303,7 @@ def test_health_and_problems(client: httpx2.Client) -> None:
     kind = client.get("/problems/too-few-rows").json()
     assert (kind["status"], kind["type"]) == (422, "/problems/too-few-rows")
     check_problem(client.get("/problems/none"), 404, "not-found")
-<<<<<<< HEAD
-    check_problem(client.get("/nowhere"), 404, "not-found")
-=======
     check_problem(client.get("/redoc"), 404, "not-found")
->>>>>>> main
 
 
 def test_a_method_that_is_not_possible_names_those_that_are(client: httpx2.Client) -> None:
