@@ -123,7 +123,11 @@ class HeadAsGet:
 
         # A stream ends when its reader is gone; from this version on it would look for that only when it sends.
         asgi = {**scope.get("asgi", {}), "spec_version": "2.3"}
-        await self._app({**scope, "method": "GET", "asgi": asgi}, gone, without_body)
+        as_get = {**scope, "method": "GET", "asgi": asgi}
+        try:
+            await self._app(as_get, gone, without_body)
+        finally:
+            scope["route"] = as_get.get("route")  # for whoever counts requests by it
 
 
 class BodyLimit:

@@ -35,6 +35,7 @@ def test_work_and_requests_are_counted(client: httpx2.Client) -> None:
     before = samples(client)
     results = compare(client, request("large", "larger", [EXACT, SAMPLED]))
     client.get("/v1/jobs/nobody")
+    client.head("/v1/jobs/nobody")
     after = samples(client)
 
     def grown(name: str, **labels: str) -> float:
@@ -53,6 +54,7 @@ def test_work_and_requests_are_counted(client: httpx2.Client) -> None:
 
     job = "/v1/jobs/{jobID}"
     assert grown("ordsim_http_requests_total", method="GET", route=job, status="404") == 1
+    assert grown("ordsim_http_requests_total", method="HEAD", route=job, status="404") == 1
     assert grown("ordsim_http_requests_total", method="POST", route="/v1/jobs", status="202") == 1
     assert grown("ordsim_http_request_seconds_count", method="GET", route=job) >= 2
     assert value(after, "ordsim_workers") == value(after, "ordsim_threads") == 2
