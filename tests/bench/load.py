@@ -17,7 +17,7 @@ import numpy as np
 from figures import Figure, at_most
 
 from service.private import PrivateService
-from workers.importing import import_npy
+from workers.importing import import_file
 from workers.references import Root
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def measure(options: Options) -> Iterator[Figure]:
         for name, values in (("x", arrays.x), ("y", arrays.y)):
             source = Path(directory) / f"{name}.npy"
             np.save(source, values)
-            import_npy(source, {ROOT: Root(ROOT, str(roots[ROOT]))}, ROOT, name)
+            import_file(source, {ROOT: Root(ROOT, str(roots[ROOT]))}, ROOT, name)
         with (
             PrivateService(Path(directory) / "state", roots, workers=2) as service,
             service.connect(READY_SECONDS) as client,

@@ -23,7 +23,7 @@ COMMON: dict[str, Any] = {
 
 
 @schema.parametrize()
-@settings(max_examples=300, **COMMON)
+@settings(max_examples=100, **COMMON)
 def test_many_requests(case: schemathesis.Case, client: httpx2.Client) -> None:
     case.call_and_validate(base_url=str(client.base_url))
 
