@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import time
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from service.answers import ServiceError, ServiceUnreachable
-from service.steps import Ask, Await, Tell
+from service.listening import Listener
+from service.steps import Ask, Attend, Await, Tell
 
 if TYPE_CHECKING:
     from service.connection import AsyncConnection, Connection
@@ -30,10 +30,10 @@ class Ended(Generic[T]):
 
 def carry(service: Connection, talk: Talk[T]) -> T:
     """Have a talk to its end, and return what it came to; errors as the talk's."""
-    with closing(talk):
+    with closing(talk), closing(Listener(service)) as listener:
         step = _next(talk, None)
         while not isinstance(step, Ended):
-            step = _next(talk, _do(service, step))
+            step = _next(talk, _do(service, listener, step))
     return step.value
 
 
@@ -54,7 +54,7 @@ def _next(talk: Talk[T], came: Any) -> Step | Ended[T]:
         return Ended(end.value)
 
 
-def _do(service: Connection, step: Step) -> Any:
+def _do(service: Connection, listener: Listener, step: Step) -> Any:
     match step:
         case Ask(method, target, arguments):
             try:
@@ -63,8 +63,10 @@ def _do(service: Connection, step: Step) -> Any:
                 return error
         case Tell(progress, status):
             progress(status)
+        case Attend(address):
+            listener.attend(address)
         case Await(seconds):
-            time.sleep(seconds)
+            listener.wait(seconds)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -15,6 +15,9 @@ KEY_VARIABLE = "ORDSIM_API_KEY"
 """Where commands find their key: their arguments are there for every user of the machine to read."""
 
 KEY = re.compile(r"[\x21-\x7e]+")
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 ANSWER_LOST = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
 """The connection broke, perhaps because it had been idle for long; the service may have acted or not."""
@@ -27,6 +30,7 @@ class Connection:
 
     def __init__(self, url: str, key: str | None, timeout: float, transport: httpx2.BaseTransport | None) -> None:
         self.url = require_plain(url).rstrip("/")
+        self._timeout = timeout
         headers = authorization(key)
         try:
             self._http = httpx2.Client(transport=transport, **_settings(self.url, headers, timeout))
@@ -44,6 +48,18 @@ class Connection:
                 response = self._http.request(method, target, **arguments)
             except ANSWER_LOST:
                 response = self._http.request(method, target, **arguments)
+        except FAULTS as error:
+            raise ServiceUnreachable(self.url, _reason(error)) from error
+        return _good(response)
+
+    def stream(self, target: str, headers: Mapping[str, str], silence: float) -> httpx2.Response:
+        """Open a stream that may be silent for so many seconds; reading it raises one of `FAULTS`. Close it."""
+        timeout = httpx2.Timeout(self._timeout, read=silence)
+        request = self._http.build_request("GET", target, headers=dict(headers), timeout=timeout)
+        try:
+            response = self._http.send(request, stream=True)
+            if not response.is_success:
+                response.read()
         except FAULTS as error:
             raise ServiceUnreachable(self.url, _reason(error)) from error
         return _good(response)

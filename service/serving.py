@@ -101,8 +101,8 @@ def run(settings: Settings, ends_with_stdin: bool = False) -> None:
     NotStartedError
         If the address, the state directory or the job store cannot be had.
     """
-    logs.configure(settings.log_format, settings.log_level, settings.hidden())
     listener = _listen(settings)
+    logs.configure(settings.log_format, settings.log_level, settings.hidden())
     application = create_app(settings)
     failures = _note_failures(application)
     config = uvicorn.Config(

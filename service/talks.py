@@ -40,7 +40,8 @@ FINAL = frozenset({"successful", "failed", "dismissed"})
 PAGE = 200
 
 LISTENING_SECONDS = 45.0
-"""Who listens may wait for so long: with less time left, it is polled."""
+"""A stream that says nothing for so long is broken: the service tells every 15 seconds that it is there. With less
+time left, a job is polled."""
 
 
 def compare(

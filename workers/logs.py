@@ -12,7 +12,7 @@ import re
 import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,9 +91,20 @@ def hidden_directories(roots: Mapping[str, str], state: str) -> dict[str, str]:
     return {**{directory: f"<root {name}>" for name, directory in roots.items()}, state: "<state>"}
 
 
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to what standard error is when a line is written, as `logging` itself does before it is configured."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]
+        return sys.stderr
+
+
 def configure(style: Style, level: Level, hidden: Mapping[str, str]) -> None:
     """Write the lines of this process to standard error, all of them in one form."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(Lines(style, hidden))
     root = logging.getLogger()
     root.handlers[:] = [handler]

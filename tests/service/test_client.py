@@ -17,7 +17,7 @@ from service import asking
 from service.client import Client, ServiceError, ServiceUnreachable, reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 EXACT = {"measure": "tsi", "method": "exact", "per_anchor": True}
 PROBLEM = {
@@ -33,10 +33,15 @@ PROBLEM = {
 
 
 def scripted(*answers: httpx2.Response | Exception) -> tuple[Client, list[httpx2.Request]]:
-    """A client that is given these answers one after another, the last one for ever; and what it asked."""
+    """A client that is given these answers one after another, the last one for ever; and what it asked.
+
+    There is no stream of events.
+    """
     asked: list[httpx2.Request] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith("/events"):
+            return httpx2.Response(404, json=PROBLEM)
         asked.append(request)
         found = answers[min(len(asked), len(answers)) - 1]
         if isinstance(found, Exception):
@@ -283,6 +288,64 @@ def test_waiting_outlives_a_short_outage_only(pauses: list[float]) -> None:
     client, _ = scripted(status("running"), gone)
     with pytest.raises(ServiceUnreachable):
         client.wait("j", outage=0)
+
+
+class Stream(httpx2.SyncByteStream):
+    """Events of a service, after each of which something happens."""
+
+    def __init__(self, *events: tuple[bytes, Callable[[], object]]) -> None:
+        self.events = events
+        self.closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        for text, then in self.events:
+            yield text
+            then()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def broken() -> None:
+    raise httpx2.ReadError("connection reset")
+
+
+@pytest.mark.parametrize("end", [lambda: None, broken])
+def test_waiting_hears_events_and_polls_when_they_break_off(pauses: list[float], end: Callable[[], object]) -> None:
+    events = Stream(
+        (b"retry: 1000\n\nid: 3\nevent: progress\ndata: {}\n\n", lambda: None),
+        (b": nothing new\n\n", end),
+    )
+    told = iter([("accepted", "a"), ("running", "b"), ("running", "b"), ("running", "b"), ("successful", "c")])
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.path)
+        if request.url.path == "/v1/jobs/j/events":
+            assert int(request.headers["Last-Event-ID"]) > 10**12  # what was is not told again
+            return httpx2.Response(200, headers={"Content-Type": "text/event-stream; charset=utf-8"}, stream=events)
+        state, tag = next(told)
+        if request.headers.get("If-None-Match") == tag:
+            return httpx2.Response(304, headers={"ETag": tag, "Retry-After": "1"})
+        return httpx2.Response(200, json={"jobID": "j", "status": state}, headers={"ETag": tag})
+
+    client = Client("http://service", transport=httpx2.MockTransport(answer))
+    seen: list[str] = []
+    assert client.wait("j", progress=lambda status: seen.append(status["status"]))["status"] == "successful"
+    # It listened before it asked; one question for the event, one for the word that there was none; then it polled.
+    assert asked == ["/v1/jobs/j/events", *["/v1/jobs/j"] * 5]
+    assert seen == ["accepted", "running", "successful"]
+    assert pauses == [1.0, 1.0]
+    assert events.closed
+
+
+def test_waiting_listens_to_the_real_service(real: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(seconds: float) -> None:
+        raise AssertionError("polled although there is a stream")
+
+    monkeypatch.setattr("service.listening.time.sleep", never)
+    job = real.submit("lab:large", "lab:larger", [{"measure": "qsi", "method": "sampled", "samples": 2_000_000}])
+    assert real.wait(job["jobID"])["status"] == "successful"
 
 
 def test_waiting_ends_in_time() -> None:
