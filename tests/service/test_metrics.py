@@ -33,7 +33,7 @@ def value(found: Samples, name: str, **labels: str) -> float:
 
 def test_work_and_requests_are_counted(client: httpx2.Client) -> None:
     before = samples(client)
-    results = compare(client, request("large", "larger", [EXACT, SAMPLED]))
+    results = compare(client, request("large", "larger", [EXACT, SAMPLED], reuse=False))
     client.get("/v1/jobs/nobody")
     client.head("/v1/jobs/nobody")
     after = samples(client)
