@@ -38,8 +38,8 @@ serve: $(VENV)/.installed ## run the service on http://127.0.0.1:8000 until Ctrl
 	$(BIN)/ordsim serve --root lab=arrays
 
 test: $(VENV)/.installed-dev ## run the test suite (some 11 minutes on two cores)
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests/core tests/oracle
-	$(BIN)/python -m pytest tests/workers tests/service tests/e2e
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/core tests/oracle tests/workers tests/service
+	$(BIN)/python -m pytest tests/e2e
 
 test-slow: $(VENV)/.installed-dev ## run the long statistical and fault tests (30 minutes at most)
 	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile tests/core
