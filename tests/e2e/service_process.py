@@ -31,6 +31,10 @@ def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None
         time.sleep(0.02)
 
 
+STOP_SECONDS = 120
+"""A service that has just lost a worker stops only when the next one has started."""
+
+
 class ServiceProcess:
     """`ordsim serve` as a child process, on one state directory, startable again after it was killed."""
 
@@ -91,7 +95,7 @@ class ServiceProcess:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(30)
+            return self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()  # no test leaves a service behind
             raise
