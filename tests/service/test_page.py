@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from browsing import Visit, run_browser, visit
-from conftest import EXACT, check_problem, compare, finish, request, submit, wait_until
+
+from tests.service.conftest import EXACT, check_problem, compare, finish, request, submit, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
