@@ -11,13 +11,13 @@ import httpx2
 from service.answers import ServiceError, ServiceUnreachable
 from service.steps import NOT_MODIFIED
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 KEY_VARIABLE = "ORDSIM_API_KEY"
 """Where commands find their key: their arguments are there for every user of the machine to read."""
 
 KEY = re.compile(r"[\x21-\x7e]+")
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 ANSWER_LOST = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
 """The connection broke, perhaps because it had been idle for long; the service may have acted or not."""

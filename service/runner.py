@@ -180,9 +180,10 @@ class Runner:
             detail = f"The service failed on this job. Its log has the reason under job {job.id}."
             await self._fail(job, storage.problem_of(error) or ProblemError("internal", detail, "system"))
         finally:
-            self._running.pop(job.id, None)
-            self._stops.pop(job.id, None)
             self._without_room.discard(job.id)
+            # A job that was put back into the queue may have been taken up again already.
+            if self._running.get(job.id) is asyncio.current_task():
+                del self._running[job.id], self._stops[job.id]
             self._wake.set()
 
     async def _dismiss(self, job: Job) -> None:

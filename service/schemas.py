@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
@@ -126,17 +127,17 @@ class Request(Closed):
         """Whether rows are matched by their identifiers."""
         return self.align == "join"
 
+    @abstractmethod
     def arrays(self) -> dict[str, Array]:
         """The arrays by their place in the request, e.g. "x" or "x/layers/0"."""
-        raise NotImplementedError
 
+    @abstractmethod
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names of the arrays that stand for x, and of those that stand for y."""
-        raise NotImplementedError
 
+    @abstractmethod
     def options(self) -> list[tuple[Measure, MeasureOptions]]:
         """What the results will have an entry for."""
-        raise NotImplementedError
 
     def pointer(self, position: int) -> str:
         """Where in the request stands what has this place in `works`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import threading
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -307,6 +308,33 @@ async def test_a_job_waits_for_room_on_a_full_disk(context: JobContext, monkeypa
         assert supervisor.without_room == 0
     assert FakePipeline.begun == ["a", "a"]
     assert (context.store.get("a").attempt, context.store.get("a").recoveries) == (2, 0)
+
+
+async def test_a_job_that_is_taken_up_again_at_once_has_one_run(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, again = context.store.recover, threading.Event()
+
+    def recover(*arguments: Any, **options: Any) -> None:
+        real(*arguments, **options)
+        if arguments:  # the next run begins before the one that put the job back has come to its end
+            assert again.wait(10)
+
+    async def without_room(pipeline: FakePipeline) -> bool:
+        if len(FakePipeline.begun) == 1:
+            raise full_disk()
+        again.set()
+        return await until_stopped(pipeline)
+
+    monkeypatch.setattr(runner, "ROOM_SECONDS", 0.0)
+    monkeypatch.setattr(context.store, "recover", recover)
+    monkeypatch.setattr(FakePipeline, "behave", without_room)
+    submit(context, "a")
+    async with running(context) as supervisor:
+        await wait_for(lambda: again.is_set() and supervisor.without_room == 0)
+        submit(context, "b")
+        await wait_for(lambda: "b" in FakePipeline.begun)
+    assert FakePipeline.begun == ["a", "a", "b"]
 
 
 async def test_a_job_that_takes_the_service_down_is_given_up(
