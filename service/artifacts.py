@@ -90,17 +90,27 @@ def share(directory: Path, earlier: str, job: str, names: Sequence[str]) -> None
     folder = directory / job
     folder.mkdir(parents=True, exist_ok=True)
     for artifact in names:
-        source, part = directory / earlier / f"{artifact}.npy", folder / f"{artifact}.part"
+        source, part = directory / earlier / f"{artifact}.npy", folder / f"{artifact}{PART}"
         part.unlink(missing_ok=True)
         try:
-            part.hardlink_to(source)
-        except FileNotFoundError:
+            _link(source, part)
+            part.replace(folder / f"{artifact}.npy")
+        except BaseException:
+            part.unlink(missing_ok=True)
             raise
-        except OSError:  # a file system without links
-            shutil.copyfile(source, part)
-        part.replace(folder / f"{artifact}.npy")
     for holder in (folder, directory):
         sync_folder(holder)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a file system without links
+        with source.open("rb") as file, target.open("wb") as copy:
+            shutil.copyfileobj(file, copy)
+            sync_file(copy)
 
 
 def find(directory: Path, job: str, artifact: str) -> Path | None:

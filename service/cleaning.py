@@ -54,9 +54,11 @@ def _tidy(settings: Settings, store: JobStore) -> None:
     """Remove what expired jobs left, and what an earlier service could not remove any more."""
     days = settings.retain_days
     while days is not None and (jobs := store.retention.expire(days)):
-        for file in store.retention.staged_files(jobs):
-            staging.remove(settings.staging_directory, file)
         log.info("%d jobs have expired", len(jobs))
+    # Of all that ever expired: an earlier look may have been broken off here.
+    for file in store.retention.abandoned_files():
+        if (settings.staging_directory / file).exists():
+            staging.remove(settings.staging_directory, file)
     for path in _orphaned_artifacts(settings, store):
         _remove(path)
 

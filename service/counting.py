@@ -57,6 +57,8 @@ class Counting:
     _planned: bool = False
     _going: dict[int, Prefix] = field(default_factory=dict)
     _settled: set[int] = field(default_factory=set)
+    _begun: float = field(default_factory=time.monotonic)
+    _told: float = -math.inf
 
     def __post_init__(self) -> None:
         self._measures = self.request.works()
@@ -75,13 +77,12 @@ class Counting:
             stop=stop,
             place=self._place,
         )
-        begin, told = time.monotonic(), -math.inf
         async with aclosing(running) as answers:
             async for task, answer in answers:
                 now = time.monotonic()
-                tell = now - told >= event_pause(now - begin)
+                tell = now - self._told >= event_pause(now - self._begun)
                 if tell:
-                    told = now
+                    self._told = now
                 self.shares.passed(self._places.pop((task.position, task.shard.index)))
                 self._seconds = answer.seconds
                 await asyncio.to_thread(self._record, task, answer, tell)

@@ -71,7 +71,7 @@ def versions() -> Check:
         try:
             said.append(f"{name} {version(name)}")
         except PackageNotFoundError:
-            advice = "Install ordsim with its dependencies: make setup, or pip install ordsim."
+            advice = "Install ordsim with its dependencies: pip install ordsim."
             return Check("versions", "failure", f"{name} is not installed", advice)
     return Check("versions", "ok", ", ".join(said))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import platform
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from workers import versions
 
 if TYPE_CHECKING:
     from workers.measures.protocol import MeasureOptions
@@ -16,7 +16,6 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 NO_ROUTE = "none"
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 SHARD_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-PACKAGES = ("numpy", "numba", "zarr", "dask", "distributed")
 
 
 class Metrics:
@@ -44,8 +43,8 @@ class Metrics:
             buckets=SHARD_SECONDS,
             registry=self.registry,
         )
-        build = {"version": version("ordsim"), "python": platform.python_version()}
-        build |= {name: version(name) for name in PACKAGES}
+        found = dict(versions.installed())
+        build = {"version": found.pop("ordsim"), **found}
         Gauge("ordsim_build_info", "1; what this service is made of.", build, registry=self.registry).labels(
             **build
         ).set(1)

@@ -94,7 +94,7 @@ class Pipeline:
         return await self._finished(prepared)
 
     async def _finished(self, prepared: Prepared) -> bool:
-        """Finish in a thread; False as soon as the job is stopped, for then that thread writes nothing any more."""
+        """Finish in a thread; False as soon as the job is stopped: the thread then ends the file that it writes."""
         finish = asyncio.ensure_future(asyncio.to_thread(self._finish, prepared, len(self.threads())))
         stopped = asyncio.ensure_future(self.stop.wait())
         try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from pydantic.alias_generators import to_camel
 
 from service import artifacts, cautions, planning
+from workers import versions
 from workers.measures import registry
 from workers.measures.protocol import EXACT, FLOAT64, NoInterval, PairFacts
 from workers.partials import PATHS
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from workers.measures.protocol import MeasureOptions, Outcome
     from workers.staging import StagedArray
 
-VERSIONED = ("ordsim", "numpy", "numba", "scipy", "zarr", "dask", "distributed")
 ARITHMETIC = "arithmetic"
 """The kind of interval that says what rounding may have changed."""
 
@@ -110,8 +108,7 @@ def provenance(finished: Finished) -> dict[str, Any]:
     plugins = [plugin for plugin in map(registry.plugin_of, sorted(measures)) if plugin is not None]
     return {
         "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in VERSIONED},
+            **versions.installed(),
             **{plugin.distribution: plugin.version for plugin in plugins},
         },
         "seed": finished.request.seed,

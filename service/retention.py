@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from service.states import JobStatus
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from service.database import Database
@@ -70,9 +69,9 @@ class Retention:
             )
         return jobs
 
-    def staged_files(self, jobs: Collection[str]) -> frozenset[str]:
-        """Return the staged copies that these jobs used, and no job that has not expired uses."""
-        return self._files("job IN (SELECT value FROM json_each(?))", jobs) - self._files("expired IS NULL")
+    def abandoned_files(self) -> frozenset[str]:
+        """Return the staged copies that expired jobs used, and no other job uses."""
+        return self._files("expired IS NOT NULL") - self._files("expired IS NULL")
 
     def unfinished_files(self) -> frozenset[str]:
         """Return the staged copies that jobs use which are not over."""
@@ -90,13 +89,11 @@ class Retention:
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _files(self, condition: str, jobs: Collection[str] | None = None) -> frozenset[str]:
-        values = () if jobs is None else (json.dumps(sorted(jobs)),)
+    def _files(self, condition: str) -> frozenset[str]:
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT DISTINCT json_extract(value, '$.file') AS file FROM"
-                f" (SELECT staged FROM jobs WHERE staged IS NOT NULL AND {condition}) AS used, json_each(used.staged)",
-                values,
+                f" (SELECT staged FROM jobs WHERE staged IS NOT NULL AND {condition}) AS used, json_each(used.staged)"
             ).fetchall()
         return frozenset(row["file"] for row in rows if row["file"])
 

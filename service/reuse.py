@@ -56,11 +56,11 @@ def take_over(store: JobStore, directory: Path, job: str, key: str) -> bool:
     earlier = store.reusable.find(job, key)
     if earlier is None:
         return False
-    found: dict[str, Any] = json.loads(store.results(earlier))
-    names = [name for entry in (found, *found.get("results", ())) for name in entry.get("artifacts", ())]
     try:
+        found: dict[str, Any] = json.loads(store.results(earlier))
+        names = [name for entry in (found, *found.get("results", ())) for name in entry.get("artifacts", ())]
         artifacts.share(directory, earlier, job, names)
-    except FileNotFoundError:
+    except (LookupError, FileNotFoundError):
         return False  # removed a moment ago
     found |= {"jobID": job, "provenance": {**found["provenance"], "reusedFrom": earlier}}
     store.succeed(job, json.dumps(found, allow_nan=False), earlier)

@@ -145,7 +145,7 @@ class Runner:
         try:
             async with asyncio.timeout(CLUSTER_SECONDS):
                 threads = await self._context.cluster.worker_threads()
-                differences = await self._context.cluster.differences() if threads else []
+            differences = await self._context.cluster.differences() if threads else []
         except (OSError, TimeoutError, RuntimeError) as error:
             log.warning("the cluster does not answer: %s", error)
             return {}

@@ -216,7 +216,7 @@ class Request(Closed):
 
     def confidence_of(self, options: MeasureOptions) -> float:
         """Confidence of a measure's intervals: as sent, else by its delta, else the default."""
-        delta = getattr(options, "delta", None)
+        delta = getattr(options.innermost, "delta", None)
         if "confidence" in self.model_fields_set or delta is None:
             return self.confidence
         return min(1 - float(delta), LARGEST_CONFIDENCE)

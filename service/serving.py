@@ -43,9 +43,8 @@ class NotStartedError(Exception):
 class Server(uvicorn.Server):
     """uvicorn that says where it listens, and for which a signal is an order to end, not a failure."""
 
-    def __init__(self, config: uvicorn.Config, application: FastAPI, settings: Settings) -> None:
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
         super().__init__(config)
-        self._application = application
         self._settings = settings
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -67,7 +66,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams of events first: the server waits for whoever it still answers."""
-        self._application.state.services.feeds.close()
+        self._services().feeds.close()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager
@@ -112,7 +111,7 @@ def run(settings: Settings, ends_with_stdin: bool = False) -> None:
         lifespan="on",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    server = Server(config, application, settings)
+    server = Server(config, settings)
     if ends_with_stdin:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     with listener, contextlib.suppress(SystemExit):  # uvicorn's way to say that it did not start

@@ -133,6 +133,8 @@ class OpenedArray:
             start = stop
 
     def _read(self, rows: slice, columns: slice) -> Any:
+        window = RowRange(rows.start, rows.stop), RowRange(columns.start, columns.stop)
+        chunks.check_frames(self.directory, self.metadata, window[0], self.stored, self.shown, window[1])
         try:
             return self.values[rows, columns]
         except Exception as error:

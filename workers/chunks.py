@@ -142,9 +142,46 @@ def find_absent(
     Raises
     ------
     ProblemError
-        corrupt-data if a shard or its index is visibly cut short, or a chunk as `frames.check` has it.
+        corrupt-data if a shard or its index is visibly cut short.
     """
     count, total, first = 0, 0, ""
+    for key, wanted, places in _held(directory, found, rows, stored, shown, columns):
+        total += wanted
+        count += wanted - len(places)
+        if count and not first:
+            first = key
+    return Absent(count, total, first) if count else None
+
+
+def check_frames(
+    directory: Path,
+    found: ArrayMetadata,
+    rows: RowRange,
+    stored: dict[str, StoredFile],
+    shown: str,
+    columns: RowRange | None = None,
+) -> None:
+    """See of the chunks of these rows that they decode to what the metadata says, just before they are decoded.
+
+    Raises
+    ------
+    ProblemError
+        As `find_absent` and `frames.check`.
+    """
+    for key, _, places in _held(directory, found, rows, stored, shown, columns):
+        if places:
+            frames.check(directory / key, places, found, shown, key)
+
+
+def _held(
+    directory: Path,
+    found: ArrayMetadata,
+    rows: RowRange,
+    stored: dict[str, StoredFile],
+    shown: str,
+    columns: RowRange | None,
+) -> Iterator[tuple[str, int, list[tuple[int, int]]]]:
+    """Yield each wanted file, how many chunks are wanted of it, and offset and size of those that it holds."""
     window = _window(found, rows, columns)
     for coordinates in wanted_files(found, rows, columns):
         key = key_of(found, coordinates)
@@ -159,13 +196,7 @@ def find_absent(
             if key in stored:
                 index = _read_index(directory / key, found, found.index, shown, key)
                 places = [(offset, size) for offset, size in (index[chunk] for chunk in inner) if offset != ABSENT]
-        if places:
-            frames.check(directory / key, places, found, shown, key)
-        total += wanted
-        count += wanted - len(places)
-        if count and not first:
-            first = key
-    return Absent(count, total, first) if count else None
+        yield key, wanted, places
 
 
 def _inner_chunks(

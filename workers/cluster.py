@@ -32,9 +32,9 @@ log = logging.getLogger(__name__)
 NEVER = "3650 days"
 
 ANSWER_SECONDS = 5.0
+"""How long to wait for each answer that readiness is judged by: a stopped process gives none."""
 START_SECONDS = 300.0
 """Time for workers to start, and for the first of them to compile the kernels on a slow machine."""
-"""How long to wait for each answer that readiness is judged by: a stopped process gives none."""
 
 MEMORY_SHARE = 0.8
 """Of the machine's memory, what all workers may use together, where nothing else is said: the rest is for the
@@ -279,7 +279,11 @@ class Cluster:
         """
         addresses = frozenset(await self.worker_threads())
         if addresses != self._compared[0]:
-            found = await self.client.run(versions.installed, on_error="ignore")
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    found = await self.client.run(versions.installed, on_error="ignore")
+            except TimeoutError:
+                return []
             places = {f"worker {address}": theirs for address, theirs in found.items() if isinstance(theirs, dict)}
             places["the scheduler"] = await self.client.run_on_scheduler(versions.installed)
             reasons = versions.differences(versions.installed(), places)

@@ -109,6 +109,7 @@ def read(roots: Roots, reference: Reference, role: Role, missing_chunks: Missing
     absent = chunks.find_absent(directory, found, rows, stored, shown)
     if absent is not None and (missing_chunks == "error" or not found.fill_defined):
         raise chunks.refuse(absent, found, shown)
+    chunks.check_frames(directory, found, rows, stored, shown)
     values = open_values(JudgedStore(directory, base, found, shown), found, shown)
     try:
         labels = np.asarray(values[rows.start : rows.stop])

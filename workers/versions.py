@@ -16,7 +16,7 @@ from workers.errors import ProblemError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PACKAGES = ("ordsim", "numpy", "numba", "zarr", "dask", "distributed")
+PACKAGES = ("ordsim", "numpy", "numba", "scipy", "zarr", "dask", "distributed")
 
 
 @functools.cache

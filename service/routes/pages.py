@@ -37,13 +37,13 @@ class Files(StaticFiles):
         return response
 
 
-@router.api_route("/", methods=["GET", "HEAD"])
+@router.get("/")
 async def show_page() -> FileResponse:
     """Show jobs, reports, arrays and the form."""
     return FileResponse(WEB / "index.html", headers=HEADERS)
 
 
-@router.api_route("/docs", methods=["GET", "HEAD"])
+@router.get("/docs")
 async def show_docs() -> FileResponse:
     """Show the OpenAPI document to people."""
     return FileResponse(WEB / "docs.html", headers=HEADERS)

@@ -227,12 +227,13 @@ def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None
 
 
 def request(x: str = "x", y: str = "y", measures: Any = (EXACT,), **fields: Any) -> dict[str, Any]:
-    """A body for POST /v1/jobs."""
+    """A body for POST /v1/jobs, of a job that is computed whatever other tests have asked."""
     return {
         "process": "compare",
         "x": {"root": "lab", "path": x},
         "y": {"root": "lab", "path": y},
         "measures": list(measures),
+        "reuse": False,
         **fields,
     }
 

@@ -61,7 +61,7 @@ def test_work_and_requests_are_counted(client: httpx2.Client) -> None:
     assert value(after, "ordsim_staging_bytes") > 600 * 8 * 4
     assert value(after, "ordsim_queue_length") == 0
     (build,) = [dict(labels) for name, labels in after if name == "ordsim_build_info"]
-    assert {"version", "python", "numpy", "numba", "zarr", "dask", "distributed"} == build.keys()
+    assert {"version", "python", "numpy", "scipy", "numba", "zarr", "dask", "distributed"} == build.keys()
 
 
 def test_listeners_are_counted_while_they_listen(client: httpx2.Client) -> None:

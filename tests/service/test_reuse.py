@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from service import reuse
 from service.states import JobStatus
 from service.store import JobStore
 from service.submissions import NewJob
-from tests.service.conftest import EXACT, SAMPLED, compare, finish, request, store_array
+from tests.service import conftest
+from tests.service.conftest import EXACT, SAMPLED, compare, finish, store_array
 from workers.measures.protocol import Shard
 from workers.partials import Partial
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import pytest
 
 ANCHORS = {**EXACT, "per_anchor": True}
+request = partial(conftest.request, reuse=True)
 
 
 def results(client: httpx2.Client, status: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +120,7 @@ def test_identifiers_and_groups_count_too(client: httpx2.Client, lab: Path) -> N
     assert reused(client, body) is None
 
 
-def test_the_same_rows_by_other_identifiers_are_not_the_same(client: httpx2.Client) -> None:
+def test_joined_and_dropped_rows_are_reused(client: httpx2.Client) -> None:
     ids = {"x": {"root": "lab", "path": "ids/a"}, "y": {"root": "lab", "path": "ids/some"}}
     body = request(y="some", ids=ids, align="join", seed=84)
     first = finish(client, body)["jobID"]
@@ -143,6 +146,23 @@ def test_grids_are_reused(client: httpx2.Client) -> None:
     assert one["artifacts"]
     assert other["artifacts"] == one["artifacts"]
     assert client.get(f"/v1/jobs/{again['jobID']}/artifacts/{one['artifacts'][0]}.npy").status_code == 200
+
+
+def test_another_confidence_is_another_question_of_grids_too(client: httpx2.Client) -> None:
+    body = {
+        "process": "matrix",
+        "arrays": [{"root": "lab", "path": path} for path in ("large", "larger")],
+        "measure": {"measure": "tsi", "method": "sampled", "epsilon": 0.1, "delta": 0.05},
+        "calibration": {"permutations": 9},
+        "seed": 89,
+    }
+    first = results(client, finish(client, body))
+    wider = finish(client, {**body, "confidence": 0.99})
+    assert wider["ordsim"]["reusedFrom"] is None
+    second = results(client, wider)
+    assert second["low"][0][1] < first["low"][0][1]
+    for found, confidence in ((first, 0.95), (second, 0.99)):
+        assert found["calibration"]["pValueInterval"]["confidence"] == confidence
 
 
 def test_failed_jobs_answer_for_nobody(client: httpx2.Client) -> None:

@@ -470,7 +470,7 @@ def test_jobs_from_before_there_were_owners_keep_their_idempotency_keys(
     scripts = database.migrations()
     before = next(number for number, script in enumerate(scripts) if "COLUMN owner" in script)
     monkeypatch.setattr(database, "migrations", lambda: scripts[:before])
-    with database.Database(path).write() as connection:
+    with closing(database.Database(path)) as file, file.write() as connection:
         connection.execute(
             "INSERT INTO jobs (job, process, status, tags, request, arrays, request_id, created, updated)"
             " VALUES ('a', 'compare', 'accepted', '{}', '{}', '{}', '', '', '')"
@@ -487,7 +487,7 @@ def test_the_progress_of_earlier_jobs_is_known(tmp_path: Path, monkeypatch: pyte
     scripts = database.migrations()
     before = next(number for number, script in enumerate(scripts) if "CREATE TABLE progress" in script)
     monkeypatch.setattr(database, "migrations", lambda: scripts[:before])
-    with database.Database(path).write() as connection:
+    with closing(database.Database(path)) as file, file.write() as connection:
         connection.execute(
             "INSERT INTO jobs (job, process, status, tags, request, arrays, request_id, created, updated)"
             " VALUES ('a', 'compare', 'running', '{}', '{}', '{}', '', '', '')"
