@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import shutil
 from dataclasses import dataclass, replace
@@ -12,7 +14,7 @@ import numpy as np
 from workers.durable import sync_file, sync_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -23,8 +25,14 @@ NAME = re.compile(r"(\d{1,2})-([a-z_]{1,40})")
 CSV_ROWS = 4096
 PART = ".part"
 """Ending of a file that is being written."""
-ROWS, ANCHORS = "rows", "anchors"
-COUNTED = {"null": ("permutation", 1), "correlations": ("component", 0), ANCHORS: ("draw", 0), ROWS: ("position", 0)}
+ROWS, ANCHORS, IDENTIFIERS = "rows", "anchors", "ids"
+COUNTED = {
+    "null": ("permutation", 1),
+    "correlations": ("component", 0),
+    ANCHORS: ("draw", 0),
+    ROWS: ("position", 0),
+    IDENTIFIERS: ("position", 0),
+}
 """What the values of an artifact are counted by, and from which number, where that is not the rows."""
 
 
@@ -47,15 +55,24 @@ class StoredRows:
         return None if np.array_equal(self.x, np.arange(len(self.x))) else self.x
 
 
-def with_rows(outcome: Outcome, stored: StoredRows) -> Outcome:
-    """Add the artifact that says which stored rows the values of others are of, where these are not all in order."""
+def by_row(outcome: Outcome) -> bool:
+    """Whether an artifact has a value a row."""
+    return not COUNTED.keys() >= outcome.artifacts.keys()
+
+
+def with_rows(outcome: Outcome, stored: StoredRows, identifiers: NDArray[Any] | None = None) -> Outcome:
+    """Add the artifacts that say which rows the values of others are of.
+
+    `stored` has all compared rows, whose numbers are added where these are not all in order; `identifiers`, if there
+    are such, are those of the rows that have values.
+    """
     found: Mapping[str, NDArray[Any]] = outcome.artifacts
-    if COUNTED.keys() >= found.keys():
-        return outcome
     rows = stored.at(outcome.positions)
     added = {} if rows.numbers is None else {ROWS: rows.numbers}
     if ANCHORS in found:
         added[ANCHORS] = rows.x
+    if identifiers is not None:
+        added[IDENTIFIERS] = identifiers
     return replace(outcome, artifacts={**found, **added})
 
 
@@ -124,24 +141,39 @@ def find(directory: Path, job: str, artifact: str) -> Path | None:
 def as_csv(path: Path, artifact: str) -> Iterator[str]:
     """Yield an artifact as text: a header, then what each value is of, and the value.
 
-    Values of rows stand beside the number of the stored row, from 0; beside two, of x and of y, where these differ.
+    Values of rows stand beside the number of the stored row, from 0; beside two, of x and of y, where these differ;
+    and beside the row's identifier, if there is one.
     Permutations are counted from 1: 0 is the identity, whose statistic is the observed one.
     """
     values = np.load(path, mmap_mode="r", allow_pickle=False)
     position, _, what = artifact.partition("-")
     counted, first = COUNTED.get(what, ("row", 0))
     numbers = np.arange(first, first + len(values))
-    stored = path.with_name(f"{name(int(position), ROWS)}.npy")
-    if what not in COUNTED and stored.is_file():
-        numbers = np.load(stored, allow_pickle=False)
-    heads = [counted] if numbers.ndim == 1 else [f"{counted}_x", f"{counted}_y"]
-    tails = [what] if values.ndim == 1 else [f"{what}_x", f"{what}_y"]
-    yield ",".join((*heads, *tails)) + "\n"
+    columns = [(counted, numbers), (what, values)]
+    if what not in COUNTED:
+        columns = [(counted, _beside(path, position, ROWS, numbers)), *columns[1:]]
+        identifiers = _beside(path, position, IDENTIFIERS, None)
+        columns[1:1] = [] if identifiers is None else [("id", identifiers)]
+    yield _lines([[head for title, column in columns for head in _heads(title, column)]])
     for start in range(0, len(values), CSV_ROWS):
-        block = slice(start, start + CSV_ROWS)
-        lines = zip(_cells(numbers[block]), _cells(values[block]), strict=True)
-        yield "".join(f"{row},{value}\n" for row, value in lines)
+        blocks = [
+            column[start : start + CSV_ROWS].reshape(-1, len(_heads("", column))).tolist() for _, column in columns
+        ]
+        yield _lines([cell for cells in line for cell in cells] for line in zip(*blocks, strict=True))
 
 
-def _cells(values: NDArray[Any]) -> list[str]:
-    return [",".join(map(repr, line)) for line in values.reshape(len(values), -1).tolist()]
+def _beside(path: Path, position: str, what: str, otherwise: Any) -> Any:
+    """Another artifact of the same measure, if it has that."""
+    other = path.with_name(f"{name(int(position), what)}.npy")
+    return np.load(other, allow_pickle=False) if other.is_file() else otherwise
+
+
+def _heads(title: str, column: NDArray[Any]) -> tuple[str, ...]:
+    return (title,) if column.ndim == 1 else (f"{title}_x", f"{title}_y")
+
+
+def _lines(rows: Iterable[Sequence[Any]]) -> str:
+    """Write cells as CSV: numbers with all their digits."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

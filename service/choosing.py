@@ -57,6 +57,11 @@ class Choice:
         ]
         return found
 
+    @property
+    def identified(self) -> bool:
+        """Whether the rows of the first array have identifiers."""
+        return self.selection.arrays[0].identifiers is not None
+
     def _chosen(self, place: int) -> Chosen | None:
         """None where all rows of the reference are compared, in order: its copy is then that of any other job."""
         whole = not self.findings.not_finite and not any(self.findings.columns_dropped)

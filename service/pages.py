@@ -24,9 +24,12 @@ LEAST_ALIGNED = 10
 LONGEST_LABEL = 34
 """Letters of a path beside a heat map."""
 
-NULL, PER_ANCHOR, ROWS = "null", "per_anchor", "rows"
-DRAWN = (NULL, PER_ANCHOR, ROWS)
-"""Artifacts that a page shows; `ROWS` says which stored rows those with a score are, where that is not their place."""
+NULL, PER_ANCHOR, ROWS, IDENTIFIERS = "null", "per_anchor", "rows", "ids"
+DRAWN = (NULL, PER_ANCHOR, ROWS, IDENTIFIERS)
+"""Artifacts that a page shows.
+
+`ROWS` says which stored rows those with a score are, where that is not their place, `IDENTIFIERS` what they are called.
+"""
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ def _measure(result: Result, artifacts: Artifacts) -> Part:
         sentence=sentences.meaning(result) if result.score is not None else f"No score: {result.reason}",
         drawings=() if result.score is None else measure_drawings(result, artifacts, headed=False),
         facts=tuple(facts.lines(result)),
-        tables=(_least_aligned(anchors, _artifact(result, ROWS, artifacts)),) if anchors else (),
+        tables=(_least_aligned(result, anchors, artifacts),) if anchors else (),
         **head,
     )
 
@@ -153,11 +156,16 @@ def _artifact(result: Result, what: str, artifacts: Artifacts) -> Sequence[Any]:
     return next((artifacts[name] for name in names if name in artifacts), ())
 
 
-def _least_aligned(anchors: Sequence[float], stored: Sequence[Any]) -> Table:
-    """Name the rows with the smallest scores, by their numbers in the stored arrays."""
+def _least_aligned(result: Result, anchors: Sequence[float], artifacts: Artifacts) -> Table:
+    """Name the rows with the smallest scores, by their numbers in the stored arrays and by their identifiers."""
+    stored, identifiers = (_artifact(result, what, artifacts) for what in (ROWS, IDENTIFIERS))
     known = sorted((score, place) for place, score in enumerate(anchors) if math.isfinite(score))[:LEAST_ALIGNED]
-    rows = tuple((_row(stored[place] if stored else place), f"{score:.6f}") for score, place in known)
-    return Table("The least aligned rows", ("stored row, from 0", "score"), rows)
+    rows = [
+        (*([str(identifiers[place])] if identifiers else []), _row(stored[place] if stored else place), f"{score:.6f}")
+        for score, place in known
+    ]
+    heads = (*(["identifier"] if identifiers else []), "stored row, from 0", "score")
+    return Table("The least aligned rows", heads, tuple(rows))
 
 
 def _row(number: int | Sequence[int]) -> str:

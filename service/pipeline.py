@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from service import artifacts, finishing, grid_results, results, reuse
 from service.counting import Counting
@@ -20,15 +20,20 @@ from workers.errors import ProblemError
 from workers.measures import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from service.preparing import Prepared
     from service.records import Job
     from service.store import JobStore
     from service.turns import Turns
     from workers.cluster import Cluster
+    from workers.measures.protocol import MeasureOptions, Outcome
 
+
+Result = TypeVar("Result")
 
 BUILDERS = {"compare": results.build, "layers": grid_results.layers, "matrix": grid_results.matrix}
 """What makes the results' document of each process."""
@@ -62,6 +67,7 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         self.request = read_request(self.job.request)
+        self.preparation = Preparation(self.job, self.request, self.context.cluster, self.stop, self.context.shares)
 
     async def run(self) -> bool:
         """Bring the job to its results; False if it was stopped before."""
@@ -76,7 +82,7 @@ class Pipeline:
         begin = time.monotonic()
         context = self.context
         try:
-            prepared = await Preparation(self.job, self.request, context.cluster, self.stop, context.shares).run()
+            prepared = await self.preparation.run()
         except Stopped:
             return False
         await asyncio.to_thread(context.store.record_staged, self.job.id, prepared.arrays, **prepared.digests)
@@ -91,20 +97,45 @@ class Pipeline:
         finishing = time.monotonic()
         self.timings["count"] = round(finishing - counting, 3)
         await self._enter(Phase.FINISH)
-        return await self._finished(prepared)
+        try:
+            return await self._finished(prepared)
+        except Stopped:
+            return False
 
     async def _finished(self, prepared: Prepared) -> bool:
-        """Finish in a thread; False as soon as the job is stopped: the thread then ends the file that it writes."""
-        finish = asyncio.ensure_future(asyncio.to_thread(self._finish, prepared, len(self.threads())))
+        """Add up the ledger, and write artifacts and results; False, or Stopped, if the job was stopped before."""
+        begin = time.monotonic()
+        ledger, workers = self.context.store.ledger, len(self.threads())
+        found, unsettled = await self._threaded(finishing.outcomes, ledger, self.job.id, self.request, prepared)
+        identifiers = await self._identify(prepared, [outcome for _, outcome in found])
+        stored = prepared.stored_rows(self.request)
+        named = [
+            (options, artifacts.with_rows(outcome, stored, identifiers.get(place)))
+            for place, (options, outcome) in enumerate(found)
+        ]
+        return await self._threaded(self._write, prepared, named, unsettled, workers, begin)
+
+    async def _identify(self, prepared: Prepared, outcomes: Sequence[Outcome]) -> dict[int, NDArray[Any]]:
+        """Learn how the rows are identified that artifacts have values of, by the places of their outcomes."""
+        places = [place for place, outcome in enumerate(outcomes) if artifacts.by_row(outcome)]
+        if not places or prepared.choice is None or not prepared.choice.identified:
+            return {}
+        wanted = [outcomes[place].positions for place in places]
+        found = await self.preparation.read_identifiers(prepared.choice, wanted)
+        return dict(zip(places, found, strict=True))
+
+    async def _threaded(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call in a thread; Stopped as soon as the job is: the thread then ends the file that it writes."""
+        called = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
         stopped = asyncio.ensure_future(self.stop.wait())
         try:
-            await asyncio.wait((finish, stopped), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((called, stopped), return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopped.cancel()
-        if finish.done():
-            return finish.result()
-        finish.add_done_callback(lambda left: left.exception())  # nobody asks for it any more
-        return False
+        if called.done():
+            return called.result()
+        called.add_done_callback(lambda left: left.exception())  # nobody asks for it any more
+        raise Stopped
 
     async def _enter(self, phase: Phase) -> None:
         await asyncio.to_thread(self.context.store.enter, self.job.id, phase)
@@ -146,13 +177,16 @@ class Pipeline:
             detail = f"The job's measure is of a package that must be the same everywhere: {'; '.join(different)}."
             raise ProblemError("cluster-unavailable", detail, "system")
 
-    def _finish(self, prepared: Prepared, workers: int) -> bool:
-        """Add up the ledger, and write artifacts and results; False if the job was stopped before."""
-        begin = time.monotonic()
+    def _write(
+        self,
+        prepared: Prepared,
+        outcomes: Sequence[tuple[MeasureOptions, Outcome]],
+        unsettled: Sequence[int],
+        workers: int,
+        begin: float,
+    ) -> bool:
+        """Write artifacts and results; False if the job was stopped before."""
         store, job = self.context.store, self.job.id
-        found, unsettled = finishing.outcomes(store.ledger, job, self.request, prepared)
-        stored = prepared.stored_rows(self.request)
-        outcomes = [(options, artifacts.with_rows(outcome, stored)) for options, outcome in found]
         for position, (_, outcome) in enumerate(outcomes):
             for what, values in outcome.artifacts.items():
                 if self.stop.is_set():

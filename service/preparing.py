@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from workers import execute
 from workers.errors import ProblemError
 from workers.inspection import (
     GroupsTask,
+    IdentifiersTask,
     RowNumbersTask,
     SelectionTask,
     SymmetryTask,
     check_symmetry,
     read_groups,
+    read_identifiers,
     read_row_numbers,
     select_rows,
 )
@@ -32,6 +34,8 @@ from workers.tasks import StageTask, stage_side
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from service.records import Job
     from service.schemas import Request
@@ -189,6 +193,21 @@ class Preparation:
         task = RowNumbersTask(self.job.id, self.job.attempt, x, y, self.job.request_id)
         ((_, found),) = await self._on_workers(read_row_numbers, [task], "numbers")
         return StoredRows(*found)
+
+    async def read_identifiers(
+        self, choice: Choice, positions: Sequence[NDArray[np.int64] | None]
+    ) -> tuple[NDArray[Any], ...]:
+        """Learn how compared rows are identified: for each of `positions`, those, or all."""
+        task = IdentifiersTask(
+            self.job.id,
+            self.job.attempt,
+            choice.selection,
+            choice.findings,
+            tuple(positions),
+            self.job.request_id,
+        )
+        ((_, found),) = await self._on_workers(read_identifiers, [task], "identifiers")
+        return found
 
     async def read_groups(self, prepared: Prepared) -> Groups | None:
         """Read the groups of the compared rows, if there are such."""

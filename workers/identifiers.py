@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 DIGESTED = 4096
 """Identifiers that are written out at once."""
 
+LONGEST_STORED = 200
+"""Characters of an identifier beside what was found of its row, so that one long one does not widen all."""
+
 
 def _role(name: str) -> Role:
     # Layers of one side share its identifiers; where there are no sides, each array has its own.
@@ -95,6 +98,13 @@ def digest(*found: NDArray[Any]) -> str:
             digest.update(json.dumps(one[start : start + DIGESTED].tolist()).encode())
         digest.update(b"\n")
     return digest.hexdigest()
+
+
+def storable(found: NDArray[Any]) -> NDArray[Any]:
+    """Give identifiers a type that a numpy file holds: integers stay, text is cut to `LONGEST_STORED` characters."""
+    if found.dtype.kind in INTEGERS:
+        return found
+    return np.array([label[:LONGEST_STORED] for label in found.tolist()], np.str_)
 
 
 def check_identifiers(x: NDArray[Any], y: NDArray[Any], names: tuple[str, str] = ("x", "y")) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workers import cancellation, groups
 from workers.environment import from_environment
 from workers.errors import ProblemError
-from workers.selecting import find
+from workers.identifiers import storable
+from workers.selecting import find, identified
 from workers.subjects import LoadedSide, Side, StagedSide, stored_row, stored_rows
 from workers.symmetry import find_asymmetry
 
@@ -42,6 +43,18 @@ class RowNumbersTask:
     attempt: int
     x: Side
     y: Side
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifiersTask:
+    """Say how rows are identified; for each of `positions`, those among the compared rows, or all."""
+
+    job: str
+    attempt: int
+    selection: Selection
+    findings: Findings
+    positions: tuple[NDArray[np.int64] | None, ...]
     request_id: str = ""
 
 
@@ -104,6 +117,22 @@ def read_row_numbers(task: RowNumbersTask) -> tuple[NDArray[np.int64], NDArray[n
     checkpoint()
     x, y = (stored_rows(side, checkpoint) for side in (task.x, task.y))
     return x, y
+
+
+def read_identifiers(task: IdentifiersTask) -> tuple[NDArray[Any], ...]:
+    """Read the identifiers of compared rows, as they are stored in artifacts.
+
+    Raises
+    ------
+    ProblemError
+        As `selecting.identified`.
+    ShardCancelled
+        If the job was cancelled.
+    """
+    checkpoint = cancellation.checkpoint(task.job, task.attempt)
+    checkpoint()
+    found = identified(task.selection, task.findings, checkpoint)
+    return tuple(storable(found if chosen is None else found[chosen]) for chosen in task.positions)
 
 
 def read_groups(task: GroupsTask) -> Groups:

@@ -22,7 +22,7 @@ from workers.references import check_matrix, read_metadata
 from workers.selection import Findings, Selected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -86,6 +86,23 @@ def find(selection: Selection, checkpoint: Callable[[], None]) -> Findings:
     return found.findings
 
 
+def identified(selection: Selection, findings: Findings, checkpoint: Callable[[], None]) -> NDArray[Any]:
+    """Read again how the compared rows are identified in the first array: integers or text, shape (N,).
+
+    Raises
+    ------
+    ProblemError
+        As `select`; corrupt-data if rows or identifiers are others than they were.
+    """
+    roots = from_environment().known_roots()
+    named = [_name(roots, one, selection.missing_chunks) for one in selection.arrays]
+    known = _identify(roots, named, selection.missing_chunks, checkpoint)
+    first = selection.arrays[0]
+    if first.name not in known or _identity(selection, known) != findings.identified:
+        raise changed(f"ids of {first.shown}")
+    return known[first.name][Chosen(selection, 0, findings.digest).all(checkpoint).positions]
+
+
 def select(selection: Selection, checkpoint: Callable[[], None]) -> Selected:
     """Find which rows and columns are compared.
 
@@ -147,7 +164,7 @@ def _match(
     known = _identify(roots, named, selection.missing_chunks, checkpoint)
     if selection.join:
         matched = identifiers.join(list(known.values()), list(known), [one.stored for one in named])
-        return matched, identifiers.digest(*known.values()), 0
+        return matched, _identity(selection, known), 0
     for one in named:
         if len(one.rows) != len(named[0].rows):
             raise ProblemError(
@@ -162,7 +179,13 @@ def _match(
     for name, other in others:
         if other is not found:
             identifiers.check_identifiers(found, other, (first, name))
-    return matched, identifiers.digest(found), identifiers.repeated(found)
+    return matched, _identity(selection, known), identifiers.repeated(found)
+
+
+def _identity(selection: Selection, known: Mapping[str, NDArray[Any]]) -> str:
+    """Digest of all identifiers: of all arrays where these are joined, else all are those of the first."""
+    found = list(known.values())
+    return identifiers.digest(*(found if selection.join else found[:1]))
 
 
 def _identify(

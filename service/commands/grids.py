@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from service.client import DEFAULT_URL, Client
-from service.commands import jobs, options, reporting, watching
+from service.commands import jobs, options, pairing, reporting, watching
 from service.commands.outcome import print_json, problems_as_json
 from service.estimate import print_plan
 
@@ -18,6 +18,15 @@ Measure = Annotated[
     str,
     typer.Option(
         "--measure", "-m", metavar="MEASURE", help="NAME:METHOD[,OPTION=VALUE...], the same for all pairs of arrays."
+    ),
+]
+EachIds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ids",
+        metavar="IDS",
+        help="Row identifiers, integers or strings: one array for all, or the option once for each array, in their "
+        "order.",
     ),
 ]
 Plan = Annotated[bool, typer.Option("--plan", help="Print what it would cost, and do not do it.")]
@@ -41,9 +50,15 @@ def layers(
     distance: options.Distance = None,
     calibrate: options.Calibrate = None,
     groups: options.Groups = None,
+    ids: pairing.Ids = None,
+    align: pairing.Align = None,
+    on_non_finite: pairing.OnNonFinite = None,
     rows: options.Rows = None,
+    missing_chunks: options.MissingChunks = None,
+    confidence: options.Confidence = None,
     seed: options.Seed = None,
     label: options.Label = None,
+    anew: pairing.Anew = False,
     plan: Plan = False,
     plot: options.Plot = None,
     as_json: options.AsJson = False,
@@ -54,12 +69,14 @@ def layers(
     All pairs share one sampling design and one set of permutations, so that the best pair is held against the best
     pairs that chance gives.
     """
-    shared = _shared(measure, calibrate, groups, rows, seed, label)
+    data = {"align": align, "on_non_finite": on_non_finite, "missing_chunks": missing_chunks}
+    how = {"confidence": confidence, "seed": seed, "label": label, "reuse": False if anew else None}
+    shared = _shared(measure, calibrate, groups, rows, aggregate=aggregate, **data, **how)
+    shared |= pairing.placed({name: options.array(text) for name, text in pairing.named_labels(None, ids).items()})
     reporting.require_svg(plot)
     with problems_as_json(as_json), options.connect(url) as client:
         sides = {name: {"layers": _arrays(client, given, distance)} for name, given in (("x", x), ("y", y))}
-        chosen = {} if aggregate is None else {"aggregate": aggregate}
-        _run(client, {"process": "layers", **sides, **chosen, **shared}, plan, plot, as_json)
+        _run(client, {"process": "layers", **sides, **shared}, plan, plot, as_json)
 
 
 def matrix(
@@ -78,32 +95,41 @@ def matrix(
     distance: options.Distance = None,
     calibrate: options.Calibrate = None,
     groups: options.Groups = None,
+    ids: EachIds = None,
+    align: pairing.Align = None,
+    on_non_finite: pairing.OnNonFinite = None,
     rows: options.Rows = None,
+    missing_chunks: options.MissingChunks = None,
+    confidence: options.Confidence = None,
     seed: options.Seed = None,
     label: options.Label = None,
+    anew: pairing.Anew = False,
     plan: Plan = False,
     plot: options.Plot = None,
     as_json: options.AsJson = False,
     url: options.Url = DEFAULT_URL,
 ) -> None:
     """Compare all of several arrays with one another, and print a report."""
-    shared = _shared(measure, calibrate, groups, rows, seed, label) | _differences(differences)
+    data = {"align": align, "on_non_finite": on_non_finite, "missing_chunks": missing_chunks}
+    how = {"confidence": confidence, "seed": seed, "label": label, "reuse": False if anew else None}
+    shared = _shared(measure, calibrate, groups, rows, **data, **how) | _differences(differences)
     reporting.require_svg(plot)
     with problems_as_json(as_json), options.connect(url) as client:
         request = {"process": "matrix", "arrays": _arrays(client, arrays, distance), **shared}
+        if ids:
+            named = _arrays(client, ids, None)
+            request["ids"] = named * len(request["arrays"]) if len(named) == 1 else named
         _run(client, request, plan, plot, as_json)
 
 
-def _shared(
-    measure: str, calibrate: str | None, groups: str | None, rows: str | None, seed: int | None, label: str | None
-) -> dict[str, Any]:
+def _shared(measure: str, calibrate: str | None, groups: str | None, rows: str | None, **others: Any) -> dict[str, Any]:
+    """Put what is given into a request; `others` stand there as they are."""
     fields: dict[str, Any] = {
         "measure": options.measure(measure),
         "calibration": options.calibration(calibrate),
         "groups": options.labels(groups),
         "rows": None if rows is None else options.row_range(rows),
-        "seed": seed,
-        "label": label,
+        **others,
     }
     return {name: field for name, field in fields.items() if field is not None}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import stat
 from pathlib import Path
@@ -51,6 +53,19 @@ def test_the_folders_are_on_disk_after_the_file_has_its_name(tmp_path: Path, mon
     monkeypatch.setattr(os, "fsync", noted)
     artifacts.write(tmp_path, "job", "0-per_anchor", VALUES)
     assert synchronized == [((tmp_path / "job").stat().st_ino, True), (tmp_path.stat().st_ino, True)]
+
+
+def test_identifiers_stand_beside_the_values_of_their_rows(tmp_path: Path) -> None:
+    names = np.array(["plain", 'a "quoted", one', "two\nlines", "", "naïve"])
+    for artifact, values in (("0-per_anchor", VALUES), ("0-rows", np.arange(7, 12)), ("0-ids", names)):
+        artifacts.write(tmp_path, "job", artifact, values)
+    path = artifacts.find(tmp_path, "job", "0-per_anchor")
+    assert path is not None
+    text = "".join(artifacts.as_csv(path, "0-per_anchor"))
+    assert text.startswith("row,id,per_anchor\n7,plain,0.0\n")
+    read = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [line["id"] for line in read] == names.tolist()
+    assert [float(line["per_anchor"]) for line in read] == VALUES.tolist()
 
 
 def test_only_values_of_rows_are_called_rows(tmp_path: Path) -> None:

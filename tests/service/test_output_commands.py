@@ -96,6 +96,22 @@ def test_layers(ordsim: Callable[..., Outcome], url: str, tmp_path: Path) -> Non
     )
 
 
+def test_grids_of_joined_rows(ordsim: Callable[..., Outcome], url: str) -> None:
+    ids = ("--align", "join", "--on-non-finite", "drop", "--confidence", "0.9", "-m", UNITS, "--json")
+    sides = ("-x", "lab:x", "-x", "lab:float", "-y", "lab:some")
+    done = ordsim("layers", *sides, "--ids", "lab:ids/a", "lab:ids/some", *ids, ORDSIM_URL=url)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["inputs"]["n"] == 6
+    shared = ordsim("matrix", "lab:x", "lab:y", "lab:float", "--ids", "lab:ids/a", *ids, ORDSIM_URL=url)
+    assert shared.returncode == 0, shared.stderr
+    assert json.loads(shared.stdout)["inputs"]["n"] == 8
+    each = [word for path in ("a", "some") for word in ("--ids", f"lab:ids/{path}")]
+    done = ordsim("matrix", "lab:x", "lab:some", *each, *ids, "--anew", ORDSIM_URL=url)
+    assert json.loads(done.stdout)["inputs"]["n"] == 6
+    few = ordsim("matrix", "lab:x", "lab:y", "lab:some", *each, *ids, ORDSIM_URL=url)
+    assert (few.returncode, json.loads(few.stdout)["status"]) == (2, 422)
+
+
 def test_matrix(ordsim: Callable[..., Outcome], url: str) -> None:
     arrays = ("lab:x", "lab:y", "lab:float")
     done = ordsim("matrix", *arrays, "-m", UNITS, "--differences", "0,1", "--seed", "3", ORDSIM_URL=url)

@@ -12,7 +12,7 @@ from browsing import Visit, run_browser, visit
 from tests.service.conftest import EXACT, check_problem, compare, finish, request, submit, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import httpx2
     from playwright.sync_api import Browser, Page, Route
@@ -137,6 +137,20 @@ def test_a_calibrated_job_shows_its_null_beside_what_was_observed(tab: Visit, cl
     assert drawn.locator(".bars rect").count() > 0
     shown = page.locator(".numeral").nth(1).inner_text()
     assert float(shown) == pytest.approx(found["pValue"], rel=0.01)
+
+
+def test_the_least_aligned_rows_are_named_by_their_identifiers(
+    tab: Visit, client: httpx2.Client, read: Callable[[str], np.ndarray]
+) -> None:
+    words = {"root": "lab", "path": "ids/words"}
+    found = compare(client, request(measures=[{**EXACT, "per_anchor": True}], ids={"x": words, "y": words}))
+    page = tab.open(f"/#/jobs/{found['jobID']}")
+    least = page.get_by_role("region", name="The least aligned rows")
+    least.wait_for()
+    anchors = np.load(io.BytesIO(client.get(f"/v1/jobs/{found['jobID']}/artifacts/0-per_anchor.npy").content))
+    worst = int(anchors.argmin())
+    shown = least.get_by_role("row").nth(1).inner_text().split()
+    assert shown == [read("ids/words")[worst].decode(), str(worst), f"{anchors.min():.6f}"]
 
 
 def test_layers_are_a_map_with_the_best_pair(tab: Visit, layers: dict[str, Any]) -> None:

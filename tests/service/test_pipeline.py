@@ -154,11 +154,13 @@ async def test_a_job_that_is_stopped_while_it_finishes_writes_nothing(
 
     monkeypatch.setattr(finishing, "outcomes", add_up)
     pipeline = attempt(context, {"first": 1})
-    thread = asyncio.create_task(pipeline._finished(Prepared({"x": STAGED, "y": STAGED})))
+    prepared = Prepared({"x": STAGED, "y": STAGED})
+    thread = asyncio.create_task(pipeline._finished(prepared))
     assert await asyncio.to_thread(added_up.wait, 30)
     pipeline.stop.set()
     async with asyncio.timeout(30):
-        assert not await thread  # although the sums are not there yet
+        with pytest.raises(Stopped):
+            await thread  # although the sums are not there yet
     context.store.dismiss(pipeline.job.id)
     go_on.set()
     await asyncio.get_running_loop().shutdown_default_executor()

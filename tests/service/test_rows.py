@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +81,26 @@ def test_arrays_of_different_length_are_joined_by_identifiers(
     assert other_order["inputs"]["y"]["fingerprint"] != inputs["y"]["fingerprint"]
 
 
+def test_identifiers_stand_beside_the_scores_of_rows(client: httpx2.Client, read: Callable[[str], np.ndarray]) -> None:
+    exact, drawn = (
+        {"measure": "tsi", "per_anchor": True, **more}
+        for more in ({"method": "exact"}, {"method": "anchors", "anchors": 4})
+    )
+    words = np.char.decode(read("ids/words")).tolist()
+    body = request(y="some", measures=[exact, drawn, SAMPLED], ids=ids("ids/words", "ids/some-words"), align="join")
+    joined = compare(client, body)
+    for place, rows in ((0, 6), (1, 4)):
+        text = client.get(f"/v1/jobs/{joined['jobID']}/artifacts/{place}-per_anchor.csv").text
+        lines = list(csv.DictReader(io.StringIO(text, newline="")))
+        assert len(lines) == rows
+        assert all(line["id"] == words[int(line["row_x"])] for line in lines), text
+    assert "2-ids" not in joined["results"][2]["artifacts"]
+
+    checked = compare(client, request(measures=[exact], ids=ids("ids/a", "ids/a"), rows={"start": 2, "stop": 8}))
+    found = np.load(io.BytesIO(client.get(f"/v1/jobs/{checked['jobID']}/artifacts/0-ids.npy").content))
+    assert found.tolist() == read("ids/a")[2:8].tolist()
+
+
 def test_a_join_needs_rows_in_common_and_says_where_they_went(client: httpx2.Client) -> None:
     body = request(y="some", ids=ids("ids/a", "ids/some"), align="join")
     body["x"]["rows"] = {"start": 1, "stop": 5}
@@ -123,7 +145,7 @@ def test_scores_of_rows_stand_beside_the_rows_as_they_are_stored(client: httpx2.
     body = request("nan", "some", [{**EXACT, "per_anchor": True}], ids=ids("ids/a", "ids/some"), align="join")
     results = compare(client, {**body, "on_non_finite": "drop"})
     table = client.get(f"/v1/jobs/{results['jobID']}/artifacts/0-per_anchor.csv").text.splitlines()
-    assert table[0] == "row_x,row_y,per_anchor"
+    assert table[0] == "row_x,row_y,id,per_anchor"
     rows = [tuple(map(int, line.split(",")[:2])) for line in table[1:]]
     assert rows == [(row, ORDER.index(row)) for row in (0, 2, 5, 6, 7)]
 

@@ -301,7 +301,7 @@ async def test_a_worker_of_another_version_is_found_and_refused(cluster: Cluster
 
 async def test_versions_of_all_that_matters_are_compared() -> None:
     own = versions.installed()
-    assert {"python", "ordsim", "numpy", "numba", "zarr", "dask", "distributed"} == own.keys()
+    assert {"python", "ordsim", "numpy", "scipy", "numba", "zarr", "dask", "distributed"} == own.keys()
     assert versions.differences(own, {"the scheduler": own, "worker a": dict(own)}) == []
     for name in own:
         (difference,) = versions.differences(own, {"worker a": own, "worker b": {**own, name: "0.0"}})

@@ -84,15 +84,22 @@ BOMBS = {
 }
 
 
+class Unread:
+    """An opened array that nobody may read."""
+
+    def __getitem__(self, _: Any) -> Any:
+        pytest.fail("the array was read")
+
+
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("case", BOMBS)
-def test_bombs_are_refused_unopened(
+def test_bombs_are_refused_unread(
     tmp_path: Path, stage: Callable[[], StagedArray], monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
     codec, frame = BOMBS[case]
     write(tmp_path / "lab" / "x", zarr_format=2, compressors=codec)
     (tmp_path / "lab" / "x" / "1.0").write_bytes(frame)
-    monkeypatch.setattr(arrays, "open_values", lambda *_: pytest.fail("the array was opened"))
+    monkeypatch.setattr(arrays, "open_values", lambda *_: Unread())
     with pytest.raises(ProblemError, match=r"chunk [01]\.0 cannot be decoded, it") as caught:
         stage()
     assert caught.value.slug == "corrupt-data"

@@ -107,8 +107,8 @@ function nullOf(result, { address }) {
 function anchors(result, position, { address }, signal) {
   const values = `${position}-per_anchor`;
   if (!result.artifacts.includes(values)) return null;
-  const rows = result.artifacts.find((name) => name === `${position}-rows`) ?? null;
-  return anchorsSection({ address, values, rows, score: result.score }, signal);
+  const [rows, ids] = ["rows", "ids"].map((what) => result.artifacts.find((name) => name === `${position}-${what}`) ?? null);
+  return anchorsSection({ address, values, rows, ids, score: result.score }, signal);
 }
 
 function optionsPart(result) {
