@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from service.keyring import Keyring
 
 CHALLENGE = 'Bearer realm="ordsim"'
-HOW = "Send one as `Authorization: Bearer ordsim_...`; `ordsim keys create` makes one."
+HOW = (
+    "Send one as `Authorization: Bearer ordsim_...`, or give commands and clients one by ORDSIM_API_KEY; "
+    "`ordsim keys create` makes one."
+)
 
 
 class Authentication:

@@ -54,7 +54,7 @@ def _options(measure: Measure) -> list[dict[str, Any]]:
             "required": name in schema.get("required", ()),
             "default": field.get("default"),
             "values": _values(field),
-            "meaning": said.get(name, ""),
+            "meaning": said.get(name) or field.get("description", ""),
         }
         for name, field in schema["properties"].items()
         if name != "measure" and "const" not in field

@@ -44,6 +44,7 @@ def warnings(finished: Finished) -> list[dict[str, str]]:
     arrays = finished.request.arrays()
     for name, staged in finished.staged.items():
         found += _array_warnings(name, arrays[name].distance, staged, finished.groups is not None)
+    found += _scheme_warnings(finished)
     found += _distance_warnings(finished)
     found += _precision_warnings(finished)
     found += _width_warnings(finished)
@@ -68,6 +69,20 @@ def _selection_warnings(finished: Finished) -> list[tuple[str, str]]:
             )
         )
     return found
+
+
+def _scheme_warnings(finished: Finished) -> list[tuple[str, str]]:
+    """Say that permutations of single rows take no account of the groups that were given."""
+    calibration = finished.request.calibration
+    if calibration is None or calibration.scheme != "rows" or finished.groups is None:
+        return []
+    return [
+        (
+            "groups-not-permuted",
+            "Single rows were permuted although groups were given: where rows of one group are alike, such p-values "
+            'are far too small. Send calibration.scheme "between-groups" to permute whole groups, or "within-groups".',
+        )
+    ]
 
 
 def _distance_warnings(finished: Finished) -> list[tuple[str, str]]:

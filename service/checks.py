@@ -82,7 +82,7 @@ def _check_groups(request: Request, roots: Roots, stored: Mapping[str, int], nam
 def _rows(request: Request, stored: Mapping[str, int], named: Mapping[str, int]) -> int:
     """How many rows are compared, or at most where they are joined, given how many each array has."""
     if request.rows is not None:
-        _require_equal(stored, "The arrays have")
+        _require_equal(request, stored, "The arrays have")
         most = next(iter(stored.values()))
         if request.rows.stop is not None and request.rows.stop > most:
             raise ProblemError(
@@ -92,7 +92,7 @@ def _rows(request: Request, stored: Mapping[str, int], named: Mapping[str, int])
                 "/rows/stop",
             )
     if not request.joins:
-        _require_equal(named, "After the selection of rows, the arrays have")
+        _require_equal(request, named, "After the selection of rows, the arrays have")
     return min(named.values())
 
 
@@ -114,14 +114,16 @@ def _describe(request: Request, roots: Roots, name: str) -> ArrayDescription:
     return found
 
 
-def _require_equal(rows: Mapping[str, int], subject: str) -> None:
+def _require_equal(request: Request, rows: Mapping[str, int], subject: str) -> None:
     (first, number), *others = rows.items()
+    identified = any(request.identifiers_of(name) for name in rows)
+    join = 'match rows by their identifiers ("align": "join"), ' if identified else ""
     for name, other in others:
         if other != number:
             raise ProblemError(
                 "row-count-mismatch",
                 f"{subject} different row counts: {first} has {number}, {name} has {other}. Row i of all must be the "
-                f"same input; select rows with {first}.rows and {name}.rows, or transpose an array that has its "
+                f"same input; {join}select rows with {first}.rows and {name}.rows, or transpose an array that has its "
                 "features first.",
                 "request",
                 f"/{name}",
@@ -139,11 +141,13 @@ def require_possible(request: Request, rows: int, *, at_most: bool = False) -> N
     for position, (measure, options) in enumerate(request.options()):
         needed = max(measure.minimum_rows, measure.rows_needed(options))
         if rows < needed:
+            k = getattr(options.innermost, "k", None) if needed > measure.minimum_rows else None
+            why, field = ("", "") if k is None else (f" for k = {k}", "/k")
             raise ProblemError(
                 "too-few-rows",
-                f"{measure.measure} ({measure.method}) needs at least {needed} rows, and there are {rows}.",
+                f"{measure.measure} ({measure.method}) needs at least {needed} rows{why}, and there are {rows}.",
                 "request",
-                request.pointer(position),
+                f"{request.pointer(position)}{field}",
             )
         if not at_most and measure.maximum_rows is not None and rows > measure.maximum_rows:
             raise ProblemError(

@@ -48,7 +48,11 @@ class Choice:
         ]
         if self.findings.not_finite:
             found.append(
-                ("rows-dropped", f"{self.findings.not_finite} rows that are not finite in one array left all of them.")
+                (
+                    "rows-dropped",
+                    f"{self.findings.not_finite} rows that are not finite in one array left all of them: "
+                    f"{self._not_finite(names[0])}.",
+                )
             )
         found += [
             ("columns-dropped", f"{columns} columns of {name} are not finite.")
@@ -61,6 +65,12 @@ class Choice:
     def identified(self) -> bool:
         """Whether the rows of the first array have identifiers."""
         return self.selection.arrays[0].identifiers is not None
+
+    def _not_finite(self, first: str) -> str:
+        """Name rows that are not finite, as the first array stores them."""
+        shown = self.findings.first_not_finite
+        more = self.findings.not_finite - len(shown)
+        return f"rows {', '.join(map(str, shown))} of {first}" + (f", and {more} more" if more else "")
 
     def _chosen(self, place: int) -> Chosen | None:
         """None where all rows of the reference are compared, in order: its copy is then that of any other job."""

@@ -13,12 +13,18 @@ if "--multiprocessing-fork" in sys.orig_argv:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+INTERRUPTED = 130
+
+
 def main() -> None:
     """Run the command line and exit."""
-    from service.commands import outcome  # noqa: PLC0415 - not for workers, see above
-    from service.commands.application import application  # noqa: PLC0415
+    try:
+        from service.commands import outcome  # noqa: PLC0415 - not for workers, see above
+        from service.commands.application import application  # noqa: PLC0415
 
-    sys.exit(outcome.run(application))
+        sys.exit(outcome.run(application))
+    except KeyboardInterrupt:  # while modules are loaded, or once more while the first one is obeyed
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ def explain(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 def _one(error: Mapping[str, Any]) -> dict[str, str]:
     source, *path = error["loc"] or ("body",)
-    tag = next((part for part in path if isinstance(part, str) and TAG in part), None)
     if source == "body" and path and path[0] in PROCESSES:
         path = path[1:]  # which of the requests it was read as
     field = str(path[-1]) if path else ""
@@ -36,8 +35,8 @@ def _one(error: Mapping[str, Any]) -> dict[str, str]:
         path = [*path, *missing]
     else:
         detail = _sentence(error, field)
-        if error["type"] == "extra_forbidden" and tag is not None:
-            detail = _no_option(*tag.split(TAG, 1))
+        if error["type"] == "extra_forbidden" and (place := _place_of_tag(path)) is not None:
+            detail = _no_option(*path[place].split(TAG, 1))
     if source != "body":
         name = ".".join(str(part) for part in path)
         return {"pointer": "", "parameter": name, "detail": f"{source} parameter {name}: {detail}"}
@@ -48,10 +47,15 @@ def _one(error: Mapping[str, Any]) -> dict[str, str]:
 
 def _without_tags(path: Sequence[Any]) -> list[Any]:
     """Drop the tags that the union of measures puts between an entry and its fields."""
+    place = _place_of_tag(path)
+    return list(path) if place is None else [*path[:place], *path[place + 1 :]]
+
+
+def _place_of_tag(path: Sequence[Any]) -> int | None:
+    """Find the tag of a measure's options; what clients name their fields, at other places, is none."""
     place = {"measures": 2, "measure": 1}.get(str(path[0])) if path else None
-    if place is not None and place < len(path) and isinstance(path[place], str) and TAG in path[place]:
-        return [*path[:place], *path[place + 1 :]]
-    return list(path)
+    tagged = place is not None and place < len(path) and isinstance(path[place], str) and TAG in path[place]
+    return place if tagged else None
 
 
 def _process(sent: Any) -> tuple[list[str], str]:

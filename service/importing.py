@@ -27,6 +27,7 @@ def import_with_progress(
     *,
     key: str | None = None,
     overwrite: bool = False,
+    allow_non_finite: bool = False,
 ) -> ArrayDescription:
     """Import an array of a file below a root, and show how far it is if that is a terminal."""
     known = {name: Root(name, str(directory.resolve())) for name, directory in roots.items()}
@@ -44,4 +45,13 @@ def import_with_progress(
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        return import_file(source, known, root, path, key=key, overwrite=overwrite, progress=show)
+        return import_file(
+            source,
+            known,
+            root,
+            path,
+            key=key,
+            overwrite=overwrite,
+            allow_non_finite=allow_non_finite,
+            progress=show,
+        )

@@ -101,6 +101,12 @@ class Keyring:
         now = self._now()
         return sum(key.state(now) == "active" for key in self.all())
 
+    def is_active(self, identifier: str) -> bool:
+        """Whether the key of this id opens something now."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT * FROM keys WHERE id = ?", (identifier,)).fetchone()
+        return row is not None and _read(row).state(self._now()) == "active"
+
     def revoke(self, identifier: str) -> Key:
         """Make a key open nothing from now on; nothing more happens to a revoked one.
 

@@ -91,7 +91,7 @@ class LoopbackHost:
         if scope["type"] == "http":
             host = Headers(scope=scope).get("host", "")
             name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-            if not is_loopback(name):
+            if not is_loopback(name.lower().removesuffix(".")):
                 detail = "This service answers only requests to a loopback address, such as 127.0.0.1 or localhost."
                 await errors.answer(scope, "forbidden", detail)(scope, receive, send)
                 return

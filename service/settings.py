@@ -6,9 +6,16 @@ import ipaddress
 import os
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import ByteSize, Field, ValidationInfo, field_validator
+from pydantic import (
+    ByteSize,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from service import database
@@ -90,6 +97,14 @@ class Settings(BaseSettings):
                 "listen on 127.0.0.1, ::1 or localhost"
             )
         return keys
+
+    @field_validator("worker_memory", mode="wrap")
+    @classmethod
+    def _size(cls, size: Any, read: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return read(size)
+        except ValidationError:
+            raise ValueError(f"{size!r} is no size: write e.g. 8GiB, or a number of bytes") from None
 
     @field_validator("worker_memory")
     @classmethod

@@ -10,6 +10,7 @@ import io
 import math
 import time
 import uuid
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -28,13 +29,16 @@ from service.steps import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from service.asking import Reference
     from service.grid_answers import LayersResults, MatrixResults
     from service.steps import Progress, Talk
+
+Job = str | Mapping[str, Any]
+"""A job's identifier, or its status as `submit` returns it."""
 
 FINAL = frozenset({"successful", "failed", "dismissed"})
 PAGE = 200
@@ -155,13 +159,13 @@ def plan_request(body: Mapping[str, Any]) -> Talk[dict[str, Any]]:
     return (yield from ask_object("POST", "/v1/plans", json=dict(body)))
 
 
-def status(job: str) -> Talk[dict[str, Any]]:
+def status(job: Job) -> Talk[dict[str, Any]]:
     """Return the status of a job."""
     return (yield from ask_object("GET", _address(job)))
 
 
 def wait(
-    job: str,
+    job: Job,
     *,
     progress: Progress | None = None,
     timeout: float | None = None,
@@ -209,12 +213,12 @@ def wait(
         yield Await(min(pause, left))
 
 
-def document(job: str) -> Talk[dict[str, Any]]:
+def document(job: Job) -> Talk[dict[str, Any]]:
     """Return the results of a successful job of any process as JSON; errors as `results`."""
     return (yield from ask_object("GET", f"{_address(job)}/results"))
 
 
-def results(job: str) -> Talk[Results]:
+def results(job: Job) -> Talk[Results]:
     """Return the results of a successful comparison.
 
     Raises
@@ -251,7 +255,7 @@ def jobs_document(limit: int = 50, **filters: str) -> Talk[dict[str, Any]]:
     return {"jobs": found[:limit], "links": links}
 
 
-def cancel(job: str) -> Talk[dict[str, Any]]:
+def cancel(job: Job) -> Talk[dict[str, Any]]:
     """Ask a job to stop and return its status; harmless when done twice.
 
     Raises
@@ -262,7 +266,7 @@ def cancel(job: str) -> Talk[dict[str, Any]]:
     return (yield from ask_object("DELETE", _address(job)))
 
 
-def artifact(job: str, name: str) -> Talk[NDArray[Any]]:
+def artifact(job: Job, name: str) -> Talk[NDArray[Any]]:
     """Return a large output of a job as an array, e.g. ``"0-per_anchor"``."""
     import numpy as np  # noqa: PLC0415 - asking and polling must not cost the import
 
@@ -271,7 +275,7 @@ def artifact(job: str, name: str) -> Talk[NDArray[Any]]:
     return array
 
 
-def artifact_file(job: str, name: str) -> Talk[bytes]:
+def artifact_file(job: Job, name: str) -> Talk[bytes]:
     """Return a large output of a job as a file, e.g. ``"0-per_anchor.npy"`` or ``"0-per_anchor.csv"``."""
     response = yield Ask("GET", f"{_address(job)}/artifacts/{quote(name, safe='')}")
     content: bytes = response.content
@@ -286,5 +290,6 @@ def _run(body: Mapping[str, Any], progress: Progress | None) -> Talk[dict[str, A
     return (yield from document(submitted["jobID"]))
 
 
-def _address(job: str) -> str:
-    return f"/v1/jobs/{quote(job, safe='')}"
+def _address(job: Job) -> str:
+    identifier = job if isinstance(job, str) else str(job["jobID"])
+    return f"/v1/jobs/{quote(identifier, safe='')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,8 @@ def as_json(document: Any) -> str:
 
 
 def as_markdown(page: Page) -> str:
-    """Write a report without drawings."""
-    return "\n".join(_markdown(page))
+    """Write a report without drawings; what looks like HTML in names and labels is text."""
+    return html.escape("\n".join(_markdown(page)), quote=False)
 
 
 def _shown(value: Any) -> Any:

@@ -7,6 +7,11 @@ from typing import Literal
 Origin = Literal["request", "data", "system"]
 
 
+def writable(text: str) -> str:
+    """Give text a form that UTF-8 has: metadata documents and other packages' words may hold half a character."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class ProblemError(Exception):
     """Something went wrong that has a name in the contract.
 
@@ -23,6 +28,7 @@ class ProblemError(Exception):
     """
 
     def __init__(self, slug: str, detail: str, origin: Origin = "data", pointer: str | None = None) -> None:
+        detail = writable(detail)
         # All four go to Exception's args, so that the error survives pickling between Dask processes.
         super().__init__(slug, detail, origin, pointer)
         self.slug = slug

@@ -39,6 +39,7 @@ def import_file(
     *,
     key: str | None = None,
     overwrite: bool = False,
+    allow_non_finite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ArrayDescription:
     """Write an array of a file as a zarr array at root:path.
@@ -55,6 +56,8 @@ def import_file(
         Which array, where the file has several: its name, or that of a column.
     overwrite : bool
         Whether an array of that name may be replaced.
+    allow_non_finite : bool
+        Whether NaN and infinity may stay, for jobs that leave out such rows or columns.
     progress : callable, optional
         Called with bytes written and bytes in all.
 
@@ -71,8 +74,10 @@ def import_file(
         _check_place(Path(roots[root].directory).resolve(), target, f"{root}:{path}")
         with _folder_of(target) as folder, _workplace(folder, target, f"{root}:{path}") as temporary:
             _check_free(target, f"{root}:{path}", overwrite)
-            write = label_imports.write if len(values.shape) == 1 else _write
-            write(values, temporary / NEW, progress or _silent)
+            if len(values.shape) == 1:
+                label_imports.write(values, temporary / NEW, progress or _silent)
+            else:
+                _write(values, temporary / NEW, progress or _silent, allow_non_finite)
             sync_tree(temporary / NEW)
             _put(temporary, target)
     except OSError as error:
@@ -106,7 +111,7 @@ def _check_free(target: Path, shown: str, overwrite: bool) -> None:
     """Refuse a name that is taken."""
     is_array = metadata.node_type(target) == "array"
     if target.exists() and not (overwrite and is_array):
-        advice = "Choose another, or allow overwriting." if is_array else "It is not an array."
+        advice = "Choose another, or allow overwriting (--overwrite)." if is_array else "It is not an array."
         raise ProblemError("invalid-request", f"The name {shown} is taken. {advice}", "request")
 
 
@@ -196,7 +201,7 @@ def _check_values(shape: tuple[int, ...], dtype: np.dtype[Any], shown: str) -> N
         )
 
 
-def _write(values: Source, directory: Path, progress: Callable[[int, int], None]) -> None:
+def _write(values: Source, directory: Path, progress: Callable[[int, int], None], allow_non_finite: bool) -> None:
     rows, columns = values.shape
     dtype = values.dtype
     step = max(1, min(rows, CHUNK_BYTES // (columns * dtype.itemsize)))
@@ -212,12 +217,13 @@ def _write(values: Source, directory: Path, progress: Callable[[int, int], None]
     )
     start = 0
     for block in values.blocks(step):
-        if dtype.kind == "f" and not np.isfinite(block).all():
+        if dtype.kind == "f" and not allow_non_finite and not np.isfinite(block).all():
             row, column = (int(place) for place in np.argwhere(~np.isfinite(block))[0])
             raise ProblemError(
                 "non-finite-input",
                 f"{values.shown} has a non-finite value, {block[row, column]}, in row {start + row}, column {column}. "
-                "Remove or repair such rows.",
+                "Remove or repair such rows; or allow them (--allow-non-finite) and let jobs leave them out "
+                "(--on-non-finite drop).",
             )
         array[start : start + len(block)] = block
         start += len(block)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workers import limits
-from workers.errors import ProblemError
+from workers.errors import ProblemError, writable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -255,7 +255,7 @@ def _format3_type(declared: Any) -> tuple[str, int]:
         return name, np.dtype(name).itemsize
     configuration = {} if isinstance(declared, str) else declared.get("configuration") or {}
     length = configuration.get("length_bytes", 1)
-    return name[:64], length if isinstance(length, int) and length > 0 else 1
+    return writable(name[:64]), length if isinstance(length, int) and length > 0 else 1
 
 
 def _format2_type(declared: Any) -> tuple[str, int]:
@@ -265,7 +265,7 @@ def _format2_type(declared: Any) -> tuple[str, int]:
         dtype = np.dtype(declared) if TYPE_STRING.fullmatch(declared) else None
     except TypeError:
         dtype = None
-    return (declared[:64], 1) if dtype is None else (dtype.name, max(1, dtype.itemsize))
+    return (writable(declared[:64]), 1) if dtype is None else (dtype.name, max(1, dtype.itemsize))
 
 
 def _index(sharding: dict[str, Any]) -> ShardIndex:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from workers.references import Reference, Roots, RowRange
     from workers.selection import Candidate, Selection
 
+SHOWN = 10
+"""Rows that are named of those that were left out."""
+
 _kept = MemoCache(limit=4)
 """Selections that this process found last, by their digests."""
 
@@ -133,13 +136,15 @@ def select(selection: Selection, checkpoint: Callable[[], None]) -> Selected:
             dropped[place] = int((~finite_columns).sum())
             arrays[place] = Kept(kept.rows, _some_columns(selection.arrays[place], finite_columns))
     positions = matched[0][finite]
+    not_finite = np.setdiff1d(np.arange(len(rows[0])), finite, assume_unique=True)
     findings = Findings(
         digest=_digest(positions, arrays),
         rows=len(finite),
         selected=tuple(len(one.rows) for one in named),
         unmatched=tuple(len(one.rows) - len(found) for one, found in zip(named, matched, strict=True)),
-        not_finite=len(rows[0]) - len(finite),
+        not_finite=len(not_finite),
         columns_dropped=tuple(dropped),
+        first_not_finite=tuple((named[0].window.start + rows[0][not_finite[:SHOWN]]).tolist()),
         identified=identified,
         repeated=repeated,
     )

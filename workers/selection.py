@@ -81,6 +81,8 @@ class Findings:
     not_finite : int
         Rows that left all arrays since they are not finite in one of them.
     columns_dropped : tuple of int
+    first_not_finite : tuple of int
+        The first of these rows, as the first array stores them.
     identified : str or None
         Digest of the identifiers.
     repeated : int
@@ -93,6 +95,7 @@ class Findings:
     unmatched: tuple[int, ...]
     not_finite: int
     columns_dropped: tuple[int, ...]
+    first_not_finite: tuple[int, ...]
     identified: str | None
     repeated: int
 

@@ -106,6 +106,7 @@ def compare(
     with (
         problems_as_json(as_json),
         options.in_words(measure),
+        _termination_as_exit(),
         tempfile.TemporaryDirectory(prefix="ordsim-", ignore_cleanup_errors=True) as scratch,
     ):
         _locally(texts, request, sides, Path(scratch), options.roots(root), workers, show)
@@ -147,8 +148,8 @@ def _locally(
     request |= pairing.placed({name: source.reference | sides.get(name, {}) for name, source in sources.items()})
     checking.require_valid(request)
     checking.require_comparable(request, sources)
-    with _termination_as_exit():
-        _on_private_service(directory, known, sources, workers, lambda client: show(client, request))
+    lenient = request.get("on_non_finite", "error") != "error"
+    _on_private_service(directory, known, sources, workers, lenient, lambda client: show(client, request))
 
 
 def _show_plan(plan: dict[str, Any], as_json: bool) -> None:
@@ -164,9 +165,13 @@ def _on_private_service(
     known: dict[str, Path],
     sources: dict[str, Source],
     workers: int | None,
+    lenient: bool,
     show: Callable[[Client], None],
 ) -> None:
-    """Start a service, ask it and show what it found, and only then end the service."""
+    """Start a service, ask it and show what it found, and only then end the service.
+
+    `lenient`: whether files may hold values that are not finite.
+    """
     made = dict(source.root for source in sources.values() if source.root is not None)
     for source in sources.values():
         if source.file is not None and source.root is not None:
@@ -179,7 +184,7 @@ def _on_private_service(
             # While the service starts.
             for name, source in sources.items():
                 if source.file is not None:
-                    _import(source, name, made, console)
+                    _import(source, name, made, console, lenient)
             with console.status("waiting until it is ready") if console.is_terminal else _nothing():
                 client = service.connect()
             with client:
@@ -192,13 +197,13 @@ def _on_private_service(
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _import(source: Source, name: str, roots: dict[str, Path], console: Console) -> None:
+def _import(source: Source, name: str, roots: dict[str, Path], console: Console, lenient: bool) -> None:
     """Import a file, and refuse a matrix for labels, or labels for a matrix, by the name that the person knows."""
     from service.importing import import_with_progress  # noqa: PLC0415 - brings zarr, for .npy files only
 
     assert source.file is not None
     place = source.reference["root"], source.reference["path"]
-    array = import_with_progress(source.file, roots, *place, console, key=source.key)
+    array = import_with_progress(source.file, roots, *place, console, key=source.key, allow_non_finite=lenient)
     wanted = (2, "rows by features") if name in ("x", "y") else (1, "a label for each row")
     if len(array.shape) != wanted[0]:
         raise CommandError(
@@ -213,13 +218,14 @@ def _nothing() -> Iterator[None]:
 
 @contextmanager
 def _termination_as_exit() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, so that the private service and its files go."""
+    """Let SIGTERM and SIGHUP unwind the stack, so that the private service and its files go."""
 
     def leave(number: int, _: FrameType | None) -> None:
         sys.exit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

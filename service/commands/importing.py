@@ -6,19 +6,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from service import numerals
+from service import local, numerals
 from service.commands import options
 
 
 def import_file(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="A .npy, .npz, .safetensors, Parquet or HDF5 file.",
+            help="A .npy, .npz, .safetensors, Parquet or HDF5 file; FILE::NAME for an array of several.",
         ),
     ],
     target: Annotated[str, typer.Argument(metavar="ROOT:PATH", help="Where it goes.")],
@@ -27,12 +24,18 @@ def import_file(
         typer.Option(
             "--key",
             metavar="NAME",
-            help="Which array, where there are several: its name; of Parquet a column of vectors or labels, or a,b,c "
-            "or * for columns of numbers side by side. Without it, what there is is listed.",
+            help="Which array, where there are several, other than as FILE::NAME: its name; of Parquet a column of "
+            "vectors or labels, or a,b,c or * for columns of numbers side by side. Without it, all are listed.",
         ),
     ] = None,
     root: options.Root = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an array that is there.")] = False,
+    allow_non_finite: Annotated[
+        bool,
+        typer.Option(
+            "--allow-non-finite", help="Import NaN and infinity too, for jobs that leave them out (--on-non-finite)."
+        ),
+    ] = False,
 ) -> None:
     """Import an array of a file below a root, as a zarr array: a matrix, or labels of rows (1-D, integers or strings).
 
@@ -41,6 +44,9 @@ def import_file(
     The directory of the root is given by --root or ORDSIM_ROOTS; a service that offers the same root sees the array
     at once.
     """
+    source, named = _file(file)
+    if key is not None and named is not None:
+        raise typer.BadParameter(f"{file}: name the array here or by --key, not both", param_hint="FILE")
     reference = options.array(target)
     roots = options.roots(root)
     if reference["root"] not in roots:
@@ -55,7 +61,23 @@ def import_file(
 
     console = Console(stderr=True, highlight=False, markup=False)
     array = import_with_progress(
-        file, roots, reference["root"], reference["path"], console, key=key, overwrite=overwrite
+        source,
+        roots,
+        reference["root"],
+        reference["path"],
+        console,
+        key=key or named,
+        overwrite=overwrite,
+        allow_non_finite=allow_non_finite,
     )
     shape = " x ".join(numerals.grouped(length) for length in array.shape)
     print(f"{target}: {shape} {array.dtype}")
+
+
+def _file(text: str) -> tuple[Path, str | None]:
+    """Read FILE or FILE::NAME."""
+    path, name = local.split(text)
+    if not path.is_file():
+        what = "is a directory" if path.is_dir() else "does not exist"
+        raise typer.BadParameter(f"File {str(path)!r} {what}.", param_hint="FILE")
+    return path, name

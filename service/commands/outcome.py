@@ -99,6 +99,9 @@ def run(application: Callable[..., Any]) -> int:
     except OSError as error:
         tell(f"ordsim: {error}")
         return REFUSED
+    except UnicodeEncodeError as error:
+        tell(f"ordsim: {error.object!r} cannot be written as UTF-8")
+        return REFUSED
 
 
 def problem(error: ServiceError) -> str:

@@ -1,6 +1,7 @@
 """What happens to a job, told as it happens."""
 
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Annotated
@@ -11,16 +12,19 @@ from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, format_sse_event
 from starlette.types import Receive, Scope, Send
 
+from service.access import Caller
 from service.errors import HttpProblem
-from service.feeds import LISTENERS_LIMIT, Feeds
+from service.feeds import LISTENERS_LIMIT
 from service.openapi import problems
 from service.records import Event
-from service.services import Injected, Seen
+from service.services import Asking, Injected, Seen, Services
 from service.status import RETRY_SECONDS
 
 BEGINNING = format_sse_event(retry=1000)
 KEEP_ALIVE = format_sse_event(comment="nothing new")
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}  # proxies, too, are to pass it on at once
+TRUSTED_SECONDS = 1.0
+"""For so long after a look a key counts as active."""
 NUMBER = r"^[0-9]{1,15}$"
 
 KINDS = """Follow a job as server-sent events. `id` numbers them from 1; `event` is one of the kinds below; `data` is
@@ -69,6 +73,7 @@ class EventStream(EventSourceResponse):
 )
 async def follow_job(
     services: Injected,
+    asking: Asking,
     job: Seen,
     last_event_id: Annotated[
         str | None, Header(pattern=NUMBER, description="Go on after this event.", examples=["17"])
@@ -86,13 +91,19 @@ async def follow_job(
     if services.feeds.listeners >= LISTENERS_LIMIT:
         detail = f"{LISTENERS_LIMIT} clients follow jobs already. Ask for the status of the job instead."
         raise HttpProblem("quota-exceeded", detail, headers={"Retry-After": RETRY_SECONDS})
-    return EventStream(_encoded(services.feeds, job.id, after))
+    return EventStream(_encoded(services, asking, job.id, after))
 
 
-async def _encoded(feeds: Feeds, job: str, after: int) -> AsyncIterator[bytes]:
+async def _encoded(services: Services, asking: Caller, job: str, after: int) -> AsyncIterator[bytes]:
+    """Yield what is new, as long as the key that asked opens something."""
     yield BEGINNING
-    async with aclosing(feeds.follow(job, after)) as batches:
+    looked = time.monotonic()
+    async with aclosing(services.feeds.follow(job, after)) as batches:
         async for events in batches:
+            if asking.owner and time.monotonic() - looked > TRUSTED_SECONDS:
+                if not await run_in_threadpool(services.store.keys.is_active, asking.owner):
+                    return
+                looked = time.monotonic()
             yield b"".join(map(_encode, events)) or KEEP_ALIVE
 
 

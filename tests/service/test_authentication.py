@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     MakeClient = Callable[..., httpx2.Client]
 
+LONG = {"measure": "qsi", "method": "sampled", "samples": 2 * 10**9}
 METHODS = ("get", "post", "delete", "put", "patch")
 
 
@@ -128,6 +129,23 @@ def test_another_keys_job_is_not_there(operations: list[tuple[str, str, dict[str
     listed = [client.get("/v1/jobs", params={"label": "of one key"}).json()["jobs"] for client in (mine, theirs, admin)]
     assert [[status["jobID"] for status in jobs] for jobs in listed] == [[job], [], [job]]
     check_problem(admin.delete(f"/v1/jobs/{job}"), 409, "job-final")
+
+
+def test_a_revoked_key_hears_no_more(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.routes.events.TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr("service.feeds.KEEP_ALIVE_SECONDS", 0.05)
+    key, token = doors.store.keys.create("test", (Scope.JOBS_READ, Scope.JOBS_WRITE))
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx2.Client(base_url=doors.addresses[1], timeout=60, headers=headers) as client:
+        job = client.post("/v1/jobs", json=request("large", "larger", [LONG])).json()["jobID"]
+        with client.stream("GET", f"/v1/jobs/{job}/events") as stream:
+            lines = stream.iter_lines()
+            assert any(line == "event: accepted" for line in lines)
+            doors.store.keys.revoke(key.id)
+            assert "event: successful" not in list(lines)  # which ends, although the job does not
+        assert client.get(f"/v1/jobs/{job}").status_code == 401
+    with httpx2.Client(base_url=doors.addresses[0], timeout=60) as anyone:
+        assert anyone.delete(f"/v1/jobs/{job}").status_code in (200, 202)
 
 
 def test_idempotency_keys_are_each_keys_own(with_key: MakeClient) -> None:

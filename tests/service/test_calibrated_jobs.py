@@ -104,6 +104,14 @@ def test_permutations_stay_within_groups(client: httpx2.Client) -> None:
     assert (found["enumerated"], found["permutations"], found["scheme"]) == (True, 6 * 2 * 6, "within-groups")
 
 
+def test_permuting_single_rows_of_groups_is_warned_of(client: httpx2.Client) -> None:
+    for permuted, warned in (("rows", True), ("within-groups", False)):
+        wanted = {"permutations": 19, "scheme": permuted}
+        found = compare(client, request(measures=[EXACT], groups=ref("labels/numbers"), calibration=wanted))
+        codes = [warning["code"] for warning in found["warnings"]]
+        assert ("groups-not-permuted" in codes) == warned
+
+
 def test_groups_that_cannot_change_places_fail_the_job(client: httpx2.Client) -> None:
     wanted = {"permutations": 100, "scheme": "between-groups"}
     status = finish(client, request(measures=[EXACT], groups=ref("labels/numbers"), calibration=wanted))
@@ -240,9 +248,9 @@ def test_layers_are_checked_by_their_identifiers(client: httpx2.Client) -> None:
 
 
 def test_layers_need_what_their_measure_needs(client: httpx2.Client) -> None:
-    for measure in (UNITS | {"targets": 8}, {"measure": "mutual_knn", "k": 8}):
+    for measure, pointer in ((UNITS | {"targets": 8}, "/measure"), ({"measure": "mutual_knn", "k": 8}, "/measure/k")):
         refused = client.post("/v1/jobs", json=layers(["x"], ["y"], measure=measure))
-        assert check_problem(refused, 422, "too-few-rows")["errors"][0]["pointer"] == "/measure"
+        assert check_problem(refused, 422, "too-few-rows")["errors"][0]["pointer"] == pointer
     for measure in (
         {"measure": "tsi", "method": "units", "width": 0.1},
         {"measure": "tsi", "method": "exact", "per_anchor": True},

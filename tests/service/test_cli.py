@@ -447,7 +447,16 @@ def test_import(ordsim: Callable[..., Outcome], tmp_path: Path) -> None:
     labels = save(tmp_path / "labels.npy", np.array(["cat", "cat", "dog"]))
     assert ordsim("import", labels, "lab:labels", **variables).stdout == "lab:labels: 3 bytes24\n"
     bad = save(tmp_path / "bad.npy", np.array([[1.0, np.nan]]))
-    check_error(ordsim("import", bad, "lab:bad", **variables), 2, "non-finite")
+    check_error(ordsim("import", bad, "lab:bad", **variables), 2, "non-finite", "--allow-non-finite")
+    assert ordsim("import", bad, "lab:bad", "--allow-non-finite", **variables).returncode == 0
+    np.testing.assert_array_equal(zarr.open_array(root / "bad", mode="r")[...], [[1.0, np.nan]])
+    several = tmp_path / "several.npz"
+    np.savez(several, a=values, b=values[:9])
+    check_error(ordsim("import", several, "lab:several", **variables), 2, "as FILE::NAME", "a (50 x 4 float16)")
+    done = ordsim("import", f"{several}::b", "lab:several", **variables)
+    assert done.stdout == "lab:several: 9 x 4 float16\n", done.stderr
+    check_error(ordsim("import", f"{several}::b", "lab:other", "--key", "a", **variables), 2, "not both")
+    check_error(ordsim("import", tmp_path / "absent.npy", "lab:other", **variables), 2, "does not exist")
 
 
 def test_what_local_arguments_mean(tmp_path: Path) -> None:
@@ -644,6 +653,12 @@ def test_labels_may_be_local_too(
     wrong = ordsim("compare", files[0], save(tmp_path / "c.npy", np.arange(40)))
     assert (wrong.returncode, "c.npy: y must be 2-D, rows by features" in wrong.stderr) == (2, True)
     assert len(asked) == 1
+    holed = save(tmp_path / "holed.npy", np.where(np.eye(40) > 0, np.nan, 1.0))
+    wrong = ordsim("compare", files[0], holed)
+    assert (wrong.returncode, "non-finite value, nan, in row 0, column 0" in wrong.stderr) == (2, True)
+    dropping = ("--on-non-finite", "drop-columns", "--groups", labels)
+    assert ordsim("compare", files[0], holed, "--json", *dropping).returncode == 0
+    assert len(asked) == 2
 
 
 def test_the_results_are_printed_before_the_private_service_ends(
@@ -761,3 +776,22 @@ with service.connect():
     caller.kill()
     caller.communicate()
     wait_until(members, 60)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_comparison_that_is_ended_takes_its_files_along(tmp_path: Path, number: signal.Signals) -> None:
+    files = [save(tmp_path / name, np.eye(40)) for name in ("a.npy", "b.npy")]
+    variables = {**environment(), "TMPDIR": str(tmp_path)}
+    command = [ORDSIM, "compare", *map(str, files), "--measure", "qsi:sampled,samples=1000000000"]
+    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert b"starting a service" in process.stderr.readline()
+        assert list(tmp_path.glob("ordsim-*"))
+        process.send_signal(number)
+        process.communicate(timeout=120)
+    assert process.returncode == 128 + number
+    assert not list(tmp_path.glob("ordsim-*"))
+
+
+def test_arguments_that_are_no_text_are_refused(ordsim: Callable[..., Outcome], url: str) -> None:
+    check_error(ordsim("results", "\udcff", ORDSIM_URL=url), 2, "UTF-8")

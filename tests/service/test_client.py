@@ -422,6 +422,9 @@ def test_compare_end_to_end(real: Client) -> None:
     assert isinstance(per_anchor, np.ndarray)
     assert per_anchor.mean() == pytest.approx(exact.score, abs=1e-12)
     np.testing.assert_array_equal(real.artifact(results.job, f"{exact['artifacts'][0]}.npy"), per_anchor)
+    submitted = real.submit("lab:x", "lab:y", [EXACT])
+    assert real.wait(submitted)["status"] == "successful"
+    assert real.results(submitted).job == submitted["jobID"]
     planned = real.plan("lab:x", "lab:y", [EXACT], seed=5)
     assert planned["measures"][0]["comparisons"] == "168"
     assert planned["peakWorkerBytes"] <= planned["workerMemoryBytes"]

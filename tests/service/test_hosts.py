@@ -15,7 +15,10 @@ inside = Starlette(routes=[Route("/", lambda _: PlainTextResponse("inside"))])
 application = RequestContext(LoopbackHost(inside), Metrics())
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "localhost", "localhost:1", "[::1]:8000", "127.8.8.8"])
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.0.0.1:8000", "localhost", "localhost:1", "[::1]:8000", "127.8.8.8", "LOCALHOST", "localhost."],
+)
 def test_loopback_names_are_answered(host: str) -> None:
     assert TestClient(application).get("/", headers={"Host": host}).text == "inside"
 

@@ -96,6 +96,7 @@ def test_measures_that_are_refused(measure: Any, pointer: str, word: str) -> Non
 @pytest.mark.parametrize(
     ("fields", "pointer", "word"),
     [
+        ({"tsi.guessed": 1}, "/tsi.guessed", "no such field"),
         ({"measures": []}, "/measures", "at least 1 item"),
         ({"measures": [EXACT] * 33}, "/measures", "at most 32 items"),
         ({"process": "layers"}, "/process", "'layers' is not supported"),

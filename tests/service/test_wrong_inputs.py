@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import zarr
 
 from tests.service.conftest import EXACT, SAMPLED, check_problem, compare, finish, request
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import httpx2
 
 TRIPLETS = {"measure": "tsi", "method": "sampled", "epsilon": 0.05, "delta": 0.05}
@@ -58,7 +62,7 @@ def test_a_statistic_that_is_not_defined_is_null_with_a_reason(client: httpx2.Cl
         ("two", [TRIPLETS], "too-few-rows", "/measures/0"),
         ("three", [EXACT, SAMPLED], "too-few-rows", "/measures/1"),
         ("three", [EXACT, DEBIASED], "too-few-rows", "/measures/1"),
-        ("x", [{"measure": "mutual_knn", "k": 8}], "too-few-rows", "/measures/0"),
+        ("x", [{"measure": "mutual_knn", "k": 8}], "too-few-rows", "/measures/0/k"),
         ("x", [{"measure": "mutual_knn", "k": 0}], "invalid-request", "/measures/0/k"),
         ("x", [{**TRIPLETS, "epsilon": 0}], "invalid-request", "/measures/0/epsilon"),
         ("x", [{**TRIPLETS, "delta": 0}], "invalid-request", "/measures/0/delta"),
@@ -105,3 +109,17 @@ def test_rows_that_are_too_few_once_some_are_dropped_fail_the_job(client: httpx2
     assert exception["detail"].startswith("qsi (sampled) needs at least 4 rows, and there are 3.")
     assert "1 rows that are not finite" in exception["detail"]
     assert [error["pointer"] for error in exception["errors"]] == ["/measures/1"]
+
+
+def test_half_a_character_in_metadata_is_no_fault_of_the_service(client: httpx2.Client, lab: Path) -> None:
+    whole = lab / "surrogates" / "whole"
+    zarr.create_array(whole, shape=(8, 2), dtype="f4")[...] = 1
+    broken = shutil.copytree(whole, lab / "surrogates" / "broken") / "zarr.json"
+    broken.write_text(broken.read_text().replace('"float32"', '"\\ud800x"'))
+    try:
+        listed = client.get("/v1/roots/lab/arrays", params={"prefix": "surrogates"})
+        assert listed.status_code == 200, listed.text
+        assert {"surrogates/whole"} <= {array["path"] for array in listed.json()["arrays"]}
+        check_problem(client.post("/v1/jobs", json=request("surrogates/broken", "x")), 422, "unsupported-dtype")
+    finally:
+        shutil.rmtree(lab / "surrogates")

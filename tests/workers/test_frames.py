@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,20 @@ def test_bombs_are_refused_unread(
     (tmp_path / "lab" / "x" / "1.0").write_bytes(frame)
     monkeypatch.setattr(arrays, "open_values", lambda *_: Unread())
     with pytest.raises(ProblemError, match=r"chunk [01]\.0 cannot be decoded, it") as caught:
+        stage()
+    assert caught.value.slug == "corrupt-data"
+
+
+@pytest.mark.parametrize("codec", [None, numcodecs.Zstd(), numcodecs.GZip()], ids=str)
+def test_a_chunk_that_takes_up_more_than_it_can_hold_is_refused_unread(
+    tmp_path: Path, stage: Callable[[], StagedArray], monkeypatch: pytest.MonkeyPatch, codec: Any
+) -> None:
+    write(tmp_path / "lab" / "x", zarr_format=2, compressors=codec)
+    monkeypatch.setattr(arrays, "open_values", lambda *_: Unread())
+    os.truncate(tmp_path / "lab" / "x" / "1.0", 1 << 40)  # without a byte on disk
+    with pytest.raises(
+        ProblemError, match=r"chunk 1\.0 cannot be decoded, it takes up 1099511627776 bytes, and a chunk has 48"
+    ) as caught:
         stage()
     assert caught.value.slug == "corrupt-data"
 

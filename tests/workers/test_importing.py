@@ -167,7 +167,7 @@ def test_files_that_are_no_npy_are_refused(lab: Lab, tmp_path: Path) -> None:
         assert problem(lab, source).slug == "invalid-request"
     assert "No such file" in problem(lab, tmp_path / "absent.npy").detail
     np.savez(tmp_path / "several.npz", a=BASE, b=BASE)
-    assert "Choose one with --key: a (8 x 4 float32), b (" in problem(lab, tmp_path / "several.npz").detail
+    assert "Choose one, as FILE::NAME: a (8 x 4 float32), b (" in problem(lab, tmp_path / "several.npz").detail
 
 
 def test_a_pickle_is_never_opened(lab: Lab, tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_vectors_of_parquet(tmp_path: Path, fixed: bool) -> None:
     assert (found.shape, found.dtype) == ((37, 6), np.dtype("f4"))
     assert (read(found) == VALUES).all()
     assert read(open_source(path, "id")).tolist() == list(range(37))
-    assert "Choose one with --key: embedding (" in refusal(path).detail
+    assert "Choose one, as FILE::NAME: embedding (" in refusal(path).detail
 
 
 def test_columns_of_parquet(tmp_path: Path) -> None:

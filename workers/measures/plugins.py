@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from workers.errors import writable
 from workers.measures.protocol import Measure, MeasureOptions
 
 if TYPE_CHECKING:
@@ -92,11 +93,11 @@ def _load(entry: EntryPoint, taken: Collection[str]) -> Plugin:
         for measure in measures:
             _check(measure, taken)
     except UnusableError as error:
-        return Plugin(entry.name, distribution, version, refused=str(error))
+        return Plugin(entry.name, distribution, version, refused=writable(str(error)))
     except (Exception, SystemExit) as error:
         # Another's code may raise anything.
         reason = f"{entry.value} cannot be loaded: {type(error).__name__}: {error}"
-        return Plugin(entry.name, distribution, version, refused=reason)
+        return Plugin(entry.name, distribution, version, refused=writable(reason))
     return Plugin(entry.name, distribution, version, measures)
 
 

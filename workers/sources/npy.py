@@ -39,7 +39,7 @@ def open_npy(path: Path, key: str | None) -> Source:
         invalid-request.
     """
     if key is not None:
-        raise refuse(path.name, "holds a single array: leave out --key.")
+        raise refuse(path.name, "holds a single array: leave out its name.")
     try:
         with path.open("rb") as file:
             shape, _, dtype = _header(file)

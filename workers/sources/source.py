@@ -103,7 +103,7 @@ def choose(shown: str, members: Mapping[str, str], key: str | None) -> str:
     if len(members) > MOST_LISTED:
         listed.append(f"{len(members) - MOST_LISTED} more")
     said = f"has no {key!r}" if key is not None else f"holds {len(members)} arrays"
-    raise refuse(shown, f"{said}. Choose one with --key: {', '.join(listed)}.")
+    raise refuse(shown, f"{said}. Choose one, as FILE::NAME: {', '.join(listed)}.")
 
 
 def described(shape: Iterable[int], dtype: object) -> str:
