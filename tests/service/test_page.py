@@ -263,6 +263,17 @@ def test_a_job_is_watched_and_cancelled(tab: Visit, client: httpx2.Client) -> No
     assert client.get(f"/v1/jobs/{job}").json()["status"] == "dismissed"
 
 
+def test_a_job_that_is_not_there_cannot_be_cancelled(tab: Visit) -> None:
+    page = tab.open("/#/jobs/nonsense")
+    page.get_by_role("heading", level=1, name="There is no such job").wait_for()
+    assert "nonsense" in page.locator("main").inner_text()
+    assert page.get_by_role("main").get_by_role("button").count() == 0
+    assert "/v1/jobs" not in page.locator("main").inner_text()
+    assert tab.faults() == []
+    page.get_by_role("main").get_by_role("link", name="All jobs").click()
+    page.get_by_role("heading", level=1, name="Jobs").wait_for()
+
+
 def test_without_a_stream_of_events_the_page_asks(tab: Visit, client: httpx2.Client) -> None:
     tab.page.route("**/events", lambda route: route.fulfill(status=404, body="{}"))
     job = submit(client, request("large", "larger", [EXACT, {"measure": "qsi", "method": "exact"}]))

@@ -4,7 +4,7 @@ import { choose } from "../chosen.js";
 import { announce, details, facts, fill, h } from "../dom.js";
 import { moment } from "../numerals.js";
 import { report } from "../report/report.js";
-import { cancel, FINAL, follow, get } from "../service.js";
+import { cancel, FINAL, follow, get, key } from "../service.js";
 import { jobArrays, jobMeasures, jobProgress, jobTitle, ORIGINS, PROCESSES, STATUSES, titled } from "../words.js";
 
 /** The page of a job. */
@@ -29,12 +29,27 @@ export function jobView({ id, setTitle, signal }) {
     }
   };
   follow(id, show, signal).catch((error) => {
-    if (!signal.aborted) fill(place, problemPart(error.document ?? { title: error.message }));
+    if (signal.aborted) return;
+    progress.element.hidden = true;
+    if (error.slug === "unknown-job") {
+      heading.textContent = "There is no such job";
+      setTitle(heading.textContent);
+      fill(place, unknownPart(id));
+    } else {
+      fill(place, problemPart(error.document ?? { title: error.message }));
+    }
   });
   return {
     title: "Job",
     content: [h("header", { class: "job-head" }, status, heading, about), progress.element, place],
   };
+}
+
+/** What is said of an address that leads to no job. */
+function unknownPart(id) {
+  return h("div", { class: "stack" },
+    h("p", { class: "lede" }, "No job is called ", h("code", {}, id), key() ? ", or it belongs to another key." : "."),
+    h("p", {}, h("a", { href: "#/jobs" }, "All jobs")));
 }
 
 /** The bar, what is said beside it, and the way to stop it. */
@@ -66,7 +81,8 @@ function progressPart(id) {
       announce(`${job.progress} percent. ${job.message}`);
     }
   };
-  const element = h("section", { class: "running", "aria-label": "Progress" }, h("div", { class: "row" }, bar, percent), message, stop);
+  // There is nothing to watch or cancel until the service has said that there is a job.
+  const element = h("section", { class: "running", "aria-label": "Progress", hidden: true }, h("div", { class: "row" }, bar, percent), message, stop);
   return { element, update };
 }
 
