@@ -17,7 +17,7 @@ from service.gauges import Gauges
 from service.metrics import Metrics
 from service.middleware import BodyLimit, HeadAsGet, LoopbackHost, RequestContext
 from service.pipeline import JobContext
-from service.routes import data, events, health, jobs, pages, plans, processes, results
+from service.routes import data, events, health, jobs, pages, plans, processes, reports, results
 from service.runner import Runner
 from service.services import Services
 from service.store import JobStore
@@ -57,7 +57,7 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> F
         # A path with a slash too many is another path, not a reason to be sent around.
         redirect_slashes=False,
     )
-    routes = (jobs, results, events, plans, data, processes, health)
+    routes = (jobs, results, reports, events, plans, data, processes, health)
     for router in (one.router for one in routes):
         app.include_router(router)
     pages.install(app)

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from service.answers import Results
 from service.client import DEFAULT_URL, Client
 from service.commands import jobs, options
 from service.commands.outcome import CommandError, tell
@@ -64,42 +63,22 @@ def artifact(
 
 def _written(client: Client, job: str, found: dict[str, Any], suffix: str) -> str:
     # These bring numpy and jinja2.
-    from service import grid_answers, pages, written  # noqa: PLC0415
+    from service import composing, written  # noqa: PLC0415
 
-    results = Results(found) if found["process"] == "compare" else grid_answers.read(found)
     if suffix == ".json":
         return written.as_json(found)
     if suffix == ".csv":
-        return results.to_csv()
-    status = client.status(job)
-    if isinstance(results, Results):
-        page = pages.comparison(results, status, fetch(client, results))
-    else:
-        page = pages.grid(results, status)
-    return written.as_html(page) if suffix == ".html" else written.as_markdown(page)
-
-
-def fetch(client: Client, results: Results) -> dict[str, list[Any]]:
-    """The artifacts that drawings are made of."""
-    from service import pages  # noqa: PLC0415 - brings numpy
-
-    names = [name for result in results for name in result.json.get("artifacts") or ()]
-    wanted = [name for name in names if name.partition("-")[2] in pages.DRAWN]
-    return {name: client.artifact(results.job, name).tolist() for name in wanted}
+        return composing.as_csv(found)
+    write = composing.as_html if suffix == ".html" else composing.as_markdown
+    return write(found, client.status(job), lambda name: client.artifact(job, name).tolist())
 
 
 def plot(client: Client, found: dict[str, Any], output: Path) -> None:
     """Draw all measures of a comparison, or the heat map of a grid, into one SVG file."""
-    from service import grid_answers, pages  # noqa: PLC0415 - these bring numpy
-    from service.drawings import shapes, style  # noqa: PLC0415
+    from service import composing  # noqa: PLC0415 - brings numpy
 
-    if found["process"] == "compare":
-        results = Results(found)
-        artifacts = fetch(client, results)
-        drawn = [drawing for result in results for drawing in pages.measure_drawings(result, artifacts)]
-    else:
-        drawn = [pages.heat_map(grid_answers.read(found))]
-    _write(output, shapes.stack(drawn, f"Scores of job {found['jobID']}").file(style.ALONE).encode())
+    drawn = composing.as_svg(found, lambda name: client.artifact(str(found["jobID"]), name).tolist())
+    _write(output, drawn.encode())
     tell(f"{output} has the drawing.")
 
 

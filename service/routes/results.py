@@ -27,12 +27,12 @@ ArtifactName = Annotated[str, Path(max_length=64, description="As the results na
 )
 def get_results(services: Injected, request: Request, job: Seen) -> Response:
     """Answer with the scores; a failed job answers with its own problem."""
-    if refused := _without_results(request, job):
+    if refused := without_results(request, job):
         return refused
     try:
         return Response(services.store.results(job.id), media_type=JSON)
     except LookupError:
-        raise _expired() from None  # just now
+        raise expired() from None  # just now
 
 
 @router.get(
@@ -47,7 +47,7 @@ def get_results(services: Injected, request: Request, job: Seen) -> Response:
 )
 def get_artifact_npy(services: Injected, request: Request, job: Seen, name: ArtifactName) -> Response:
     """Send an artifact as it is stored."""
-    if refused := _without_results(request, job):
+    if refused := without_results(request, job):
         return refused
     path = artifacts.find(services.settings.artifacts_directory, job.id, name)
     if path is None:
@@ -72,7 +72,7 @@ def get_artifact_csv(services: Injected, request: Request, job: Seen, name: Arti
 
     Where selected rows of x and y have different numbers, both stand there.
     """
-    if refused := _without_results(request, job):
+    if refused := without_results(request, job):
         return refused
     path = artifacts.find(services.settings.artifacts_directory, job.id, name)
     if path is None:
@@ -80,7 +80,8 @@ def get_artifact_csv(services: Injected, request: Request, job: Seen, name: Arti
     return StreamingResponse(artifacts.as_csv(path, name), media_type="text/csv")
 
 
-def _expired() -> HttpProblem:
+def expired() -> HttpProblem:
+    """What is answered once retention has let go of a job's results."""
     detail = "The results were kept for their time and then removed. Submit the request again to compute them anew."
     return HttpProblem("gone", detail)
 
@@ -89,10 +90,10 @@ def _no_artifact() -> HttpProblem:
     return HttpProblem("not-found", "The job has no such artifact; its results name those it has.")
 
 
-def _without_results(request: Request, job: Job) -> Response | None:
+def without_results(request: Request, job: Job) -> Response | None:
     """Say why a job has no results; None if it has."""
     if job.expired and job.status is JobStatus.SUCCESSFUL:
-        raise _expired()
+        raise expired()
     if job.status is JobStatus.SUCCESSFUL:
         return None
     if job.status is JobStatus.FAILED:

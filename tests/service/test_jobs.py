@@ -192,7 +192,10 @@ def test_etags_save_the_body(client: httpx2.Client) -> None:
     assert client.get(f"/v1/jobs/{job}", headers={"If-None-Match": '"other"'}).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["", "/results", "/artifacts/0-per_anchor.npy", "/artifacts/0-per_anchor.csv"])
+@pytest.mark.parametrize(
+    "path",
+    ["", "/results", "/report.html", "/report.csv", "/artifacts/0-per_anchor.npy", "/artifacts/0-per_anchor.csv"],
+)
 def test_unknown_jobs(client: httpx2.Client, path: str) -> None:
     check_problem(client.get(f"/v1/jobs/nobody{path}"), 404, "unknown-job")
     check_problem(client.delete("/v1/jobs/nobody"), 404, "unknown-job")
@@ -205,9 +208,10 @@ def test_cancelling_while_shards_run(client: httpx2.Client) -> None:
     assert (status["status"], status["ordsim"]["phase"]) == ("running", "count")
     assert status["ordsim"]["etaSeconds"] > 1
     assert 0 < status["ordsim"]["comparisonsDone"] < status["ordsim"]["comparisonsTotal"] == 2 * 10**9
-    response = client.get(f"/v1/jobs/{job}/results")
-    check_problem(response, 409, "result-not-ready")
-    assert response.headers["Retry-After"] == "1"
+    for path in ("results", "report.html", "report.csv"):
+        response = client.get(f"/v1/jobs/{job}/{path}")
+        check_problem(response, 409, "result-not-ready")
+        assert response.headers["Retry-After"] == "1"
     response = client.delete(f"/v1/jobs/{job}")
     assert response.status_code == 202
     # Its 2 10^9 comparisons would take hours: that it ends at all shows that shards were stopped.
@@ -216,7 +220,7 @@ def test_cancelling_while_shards_run(client: httpx2.Client) -> None:
     assert final["finished"] is not None
     assert final["progress"] < 100
     assert client.delete(f"/v1/jobs/{job}").status_code == 200
-    for path in ("results", "artifacts/0-per_anchor.npy"):
+    for path in ("results", "report.html", "report.csv", "artifacts/0-per_anchor.npy"):
         check_problem(client.get(f"/v1/jobs/{job}/{path}"), 410, "gone")
     assert finish(client, request())["status"] == "successful"  # the workers are free again
     assert client.get(f"/v1/jobs/{job}").json() == final

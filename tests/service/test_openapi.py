@@ -44,6 +44,8 @@ def test_every_operation_is_named_and_explained(document: dict[str, Any]) -> Non
         "get_artifact_npy",
         "get_job",
         "get_metrics",
+        "get_report_csv",
+        "get_report_html",
         "get_results",
         "is_alive",
         "is_ready",

@@ -16,7 +16,7 @@ from service.client import Client
 from service.commands import jobs, options
 from service.commands.outcome import CommandError
 from tests.service.commands import ORDSIM, check_error, environment
-from tests.service.conftest import check_problem
+from tests.service.conftest import check_problem, compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +49,36 @@ def test_a_report_in_every_form(ordsim: Callable[..., Outcome], url: str, compar
     check_error(ordsim("report", compared, "-o", tmp_path / "a.pdf", ORDSIM_URL=url), 2, ".html, .csv, .json, .md")
     check_error(ordsim("report", "f" * 32, "-o", tmp_path / "a.md", ORDSIM_URL=url), 2, "unknown-job")
     check_error(ordsim("report", compared, "-o", tmp_path / "no" / "a.md", ORDSIM_URL=url), 2, "cannot be written")
+
+
+def test_the_service_hands_out_the_reports_that_the_command_writes(
+    ordsim: Callable[..., Outcome], url: str, client: httpx2.Client, compared: str, tmp_path: Path
+) -> None:
+    for suffix, media in (("html", "text/html; charset=utf-8"), ("csv", "text/csv; charset=utf-8")):
+        file = tmp_path / f"report.{suffix}"
+        assert ordsim("report", compared, "-o", file, ORDSIM_URL=url).returncode == 0
+        answer = client.get(f"/v1/jobs/{compared}/report.{suffix}")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, media)
+        assert answer.content == file.read_bytes()
+        assert answer.headers["content-disposition"] == f'attachment; filename="ordsim-{compared}.{suffix}"'
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        policy = [part.strip() for part in answer.headers["content-security-policy"].split(";")]
+        # Nothing, scripts least of all, but the styles that stand in the page.
+        assert policy[:3] == ["sandbox", "default-src 'none'", "style-src 'unsafe-inline'"]
+
+
+@pytest.mark.parametrize("process", ["layers", "matrix"])
+def test_grids_have_reports_too(client: httpx2.Client, process: str) -> None:
+    arrays = [{"root": "lab", "path": path} for path in ("x", "float", "y")]
+    sides = {"arrays": arrays} if process == "matrix" else {"x": {"layers": arrays[:2]}, "y": {"layers": arrays}}
+    measure = {"measure": "tsi", "method": "units", "units": 64, "targets": 4}
+    job = compare(client, {"process": process, **sides, "measure": measure})["jobID"]
+    page = client.get(f"/v1/jobs/{job}/report.html").text
+    assert f"{'Models' if process == 'matrix' else 'Layers'} compared by TSI" in page
+    assert "<svg" in page
+    header, *lines = client.get(f"/v1/jobs/{job}/report.csv").text.splitlines()
+    assert header.startswith("job,x,y,rows,measure,method,x_position,y_position,score")
+    assert len(lines) == (3 if process == "matrix" else 6)
 
 
 def test_artifacts(ordsim: Callable[..., Outcome], url: str, compared: str, tmp_path: Path) -> None:

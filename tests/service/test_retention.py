@@ -202,7 +202,7 @@ def test_expired_results_are_gone_and_the_job_is_not(client: httpx2.Client, sett
         connection.execute("UPDATE jobs SET finished = ? WHERE job IN (?, ?)", (LONG_AGO, job, failed))
     with closing(JobStore(settings.database)) as store:
         assert set(store.retention.expire(YEAR)) == {job, failed}
-    for path in ("results", "artifacts/0-per_anchor.npy", "artifacts/0-per_anchor.csv"):
+    for path in ("results", "report.html", "report.csv", "artifacts/0-per_anchor.npy", "artifacts/0-per_anchor.csv"):
         problem = check_problem(client.get(f"/v1/jobs/{job}/{path}"), 410, "gone")
         assert "again" in problem["detail"]
     status = client.get(f"/v1/jobs/{job}").json()
