@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.drawings import shapes
+from service.drawings import shapes, style
 from service.drawings.shapes import Drawing
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _cells(grid: Grid, corner: tuple[float, float], cell: float, low: float, hig
             yield shapes.rectangle(place, cell - gap, cell - gap, "cell", strength=strength, tip=tip)
             if cell >= NUMBERED_CELL:
                 middle = (place[0] + cell / 2, place[1] + cell / 2 + 4)
-                yield shapes.text(middle, f"{score:.3f}", "on" if strength > 0.55 else "off", "middle")
+                yield shapes.text(middle, f"{score:.3f}", style.ink(strength), "middle")
 
 
 def _strength(score: float, low: float, high: float) -> float:

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from service.answers import Result
-from service.drawings import axes, bars, deficits, grids, scores, shapes, style
+from service.drawings import axes, bars, contrast, deficits, grids, scores, shapes, style
+from service.routes.pages import WEB
 from tests.service.test_report import EXACT, SAMPLED
 
 SVG = f"{{{shapes.NAMESPACE}}}"
@@ -139,6 +140,33 @@ def test_a_heat_map_frames_the_best_and_says_everything() -> None:
     assert (best.get("x"), best.get("y")) == (cells[3].get("x"), cells[3].get("y"))
     assert len(found(drawing, "rect", "undefined")) == 1
     assert "0.900" in words(drawing)
+
+
+def test_figures_can_be_read_on_every_cell() -> None:
+    inks = {"b": contrast.BLACK, "w": contrast.WHITE}
+    for step in range(101):
+        letters = style.ink(step / 100).removeprefix("on-")
+        for letter, palette in zip(letters, (style.LIGHT, style.DARK), strict=True):
+            found = contrast.ratio(inks[letter], style.ground(palette, step / 100))
+            assert found >= contrast.ENOUGH, (step, palette)
+    assert {style.ink(strength) for strength in (0.1, 1.0)} == {"on-bw", "on-wb"}
+    values = [[0.0, 0.5, 1.0]]
+    drawing = grids.draw(grids.Grid("t", ["a"], ["c", "d", "e"], values, [["t"] * 3]))
+    written = [(one.text, one.get("class")) for one in parsed(drawing).iter(f"{SVG}text")]
+    assert {("0.000", style.ink(0.06)), ("0.500", style.ink(0.53)), ("1.000", style.ink(1.0))} <= set(written)
+
+
+def test_the_page_writes_on_its_heat_maps_in_inks_that_can_be_read() -> None:
+    tokens = (WEB / "tokens.css").read_text("utf-8")
+    for theme in tokens.split("@media (prefers-color-scheme: dark)"):
+        low, high = (contrast.colour(_token(theme, f"heat-{side}-ink")) for side in ("low", "high"))
+        for step in range(9):
+            found = contrast.ratio(high if step > 4 else low, contrast.colour(_token(theme, f"heat-{step}")))
+            assert found >= contrast.ENOUGH, (step, found)
+
+
+def _token(theme: str, name: str) -> str:
+    return theme.partition(f"--{name}: ")[2][:7]
 
 
 def test_each_array_with_itself_does_not_set_the_colours() -> None:
