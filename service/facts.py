@@ -23,27 +23,45 @@ FINGERPRINT_DIGITS = 12
 
 
 def rows(inputs: Mapping[str, Any]) -> str:
-    """Say which rows took part in a comparison."""
+    """Say which rows took part in a comparison, and how they were paired."""
     number = inputs["n"]
     lengths = {inputs[name]["shape"][0] for name in ("x", "y") if inputs[name].get("shape")}
     if inputs.get("align") == "join":
         said = [f"{numerals.grouped(number)} rows were compared, joined by their identifiers."]
     elif lengths <= {number}:
-        said = [f"All {numerals.grouped(number)} rows were compared, row i of x with row i of y."]
+        said = [f"All {numerals.grouped(number)} rows were compared, row i of x with row i of y{_checked(inputs)}."]
     else:
         of = " and ".join(numerals.grouped(length) for length in sorted(lengths))
         chosen = [inputs[name].get("rows") or {} for name in ("x", "y")]
         ranges = [f"{part['start']}:{part['stop']}" for part in chosen if {"start", "stop"} <= part.keys()]
         which = f", {' with '.join(dict.fromkeys(ranges))}" if ranges else ""
-        said = [f"{numerals.grouped(number)} of {of} rows were compared{which}, in order."]
+        said = [f"{numerals.grouped(number)} of {of} rows were compared{which}, in order{_checked(inputs)}."]
     said += _left_out(inputs)
     prints = [inputs[name].get("fingerprint") for name in ("x", "y")]
     if prints[0] and prints[0] == prints[1]:
         said.append("x and y hold the same values, bit for bit.")
-    if groups := inputs.get("groups"):
-        number = groups["count"]
-        said.append(f"They fall into {'1 group' if number == 1 else f'{numerals.grouped(number)} groups'}.")
-    return " ".join(said)
+    return " ".join([*said, *_groups(inputs)])
+
+
+def rows_of_each(inputs: Mapping[str, Any]) -> str:
+    """Say the same of the many arrays of a grid, which may have lost different rows."""
+    paired = "joined by their identifiers" if inputs.get("align") == "join" else f"in order{_checked(inputs)}"
+    said = [f"{numerals.grouped(inputs['n'])} rows of each were compared, {paired}."]
+    for what in ("rows", "columns"):
+        if most := max((inputs.get(f"{what}Dropped") or {}).values(), default=0):
+            said.append(f"Left out: at most {numerals.grouped(most)} {what} of one array.")
+    return " ".join([*said, *_groups(inputs)])
+
+
+def _checked(inputs: Mapping[str, Any]) -> str:
+    return "; their identifiers were checked and are equal" if inputs.get("align") == "check" else ""
+
+
+def _groups(inputs: Mapping[str, Any]) -> list[str]:
+    if not (groups := inputs.get("groups")):
+        return []
+    number = groups["count"]
+    return [f"They fall into {'1 group' if number == 1 else f'{numerals.grouped(number)} groups'}."]
 
 
 def _left_out(inputs: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from service import calibrated
+from service.facts import rows_of_each
 from service.grid_answers import name
 from service.report import WIDEST, indented, provenance, rule, shown_warnings
 
@@ -41,6 +42,7 @@ def render(results: GridResults) -> RenderableType:
     parts: list[RenderableType] = [
         rule(f"ordsim, job {results.job}", "bold"),
         indented(Text(f"{spec['measure'].upper()} {spec['method']} of {inputs['n']:,} rows")),
+        indented(Text(rows_of_each(inputs))),
         Text(),
         indented(_legend(rows, columns if layers else [])),
         Text(),

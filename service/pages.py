@@ -87,7 +87,7 @@ def comparison(results: Results, status: Mapping[str, Any], artifacts: Artifacts
 
 def grid(results: LayersResults | MatrixResults, status: Mapping[str, Any]) -> Page:
     """Lay out the results of a layers or matrix job."""
-    spec, inputs = results.json["spec"], results.json["inputs"]
+    spec = results.json["spec"]
     what = "Layers" if results.process == "layers" else "Models"
     part = Part(
         title=f"{spec['measure'].upper()}, {spec['method']}",
@@ -99,7 +99,7 @@ def grid(results: LayersResults | MatrixResults, status: Mapping[str, Any]) -> P
         subtitle=_subtitle(results.json, status),
         parts=(part,),
         arrays=tuple((mark, *facts.array(one)) for mark, one in grid_report.marked(results)),
-        rows=f"{numerals.grouped(inputs['n'])} rows of each were compared, in order.",
+        rows=facts.rows_of_each(results.json["inputs"]),
         warnings=results.warnings,
         provenance=facts.provenance(results.json.get("provenance") or {}),
         document=results.json,

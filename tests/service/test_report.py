@@ -366,6 +366,8 @@ def test_warnings_and_chosen_rows() -> None:
     assert "Worth knowing" in text
     assert "Rows [bold]are[/bold] taken in order. (no-row-ids)" in text  # a service's text is never markup
     assert "1,000 of 2,000 rows were compared, 5:1005, in order." in text
+    json["inputs"]["align"] = "check"
+    assert "5:1005, in order; their identifiers were checked and are equal." in flat(printed(json))
 
 
 @pytest.mark.parametrize("width", [32, 40, 60, 80, 100, 200])

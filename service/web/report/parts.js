@@ -21,16 +21,41 @@ function rowsOf(rows) {
   return Number.isInteger(rows.start) ? `rows ${grouped(rows.start)} to ${grouped(rows.stop - 1)}` : "selected rows";
 }
 
-/** Which rows took part, in a sentence. */
+/** Which rows took part, and how they were paired: the sentences of the command line. */
 export function rowsSentence(inputs) {
-  const said = [`${counted(inputs.n, "row")} ${inputs.n === 1 ? "was" : "were"} compared, row by row.`];
-  const dropped = [
-    ["rows", inputs.rowsDropped], ["columns", inputs.columnsDropped],
-  ].flatMap(([what, sides]) => Object.entries(sides ?? {}).filter(([, count]) => count > 0).map(([side, count]) => `${grouped(count)} ${what} of ${side}`));
-  if (dropped.length) said.push(`Dropped: ${dropped.join(", ")}.`);
+  const said = inputs.x?.shape ? rowsOfTwo(inputs) : rowsOfEach(inputs);
   if (inputs.groups) said.push(`They fall into ${counted(inputs.groups.count, "group")}.`);
-  if (inputs.x?.fingerprint && inputs.x.fingerprint === inputs.y?.fingerprint) said.push("x and y hold the same values, bit for bit.");
   return said.join(" ");
+}
+
+function rowsOfTwo(inputs) {
+  const { n, align, x, y } = inputs;
+  const lengths = [...new Set([x, y].map(({ shape }) => shape[0]))].sort((one, other) => one - other);
+  const ranges = [...new Set([x, y].filter(({ rows }) => Number.isInteger(rows?.start)).map(({ rows }) => `${rows.start}:${rows.stop}`))];
+  const said = [];
+  if (align === "join") said.push(`${grouped(n)} rows were compared, joined by their identifiers.`);
+  else if (lengths.every((length) => length === n)) said.push(`All ${grouped(n)} rows were compared, row i of x with row i of y${checked(inputs)}.`);
+  else said.push(`${grouped(n)} of ${lengths.map(grouped).join(" and ")} rows were compared${ranges.length ? `, ${ranges.join(" with ")}` : ""}, in order${checked(inputs)}.`);
+  for (const what of ["rows", "columns"]) {
+    const out = Object.entries(inputs[`${what}Dropped`] ?? {}).filter(([, count]) => count > 0).map(([side, count]) => `${grouped(count)} ${what} of ${side}`);
+    if (out.length) said.push(`Left out: ${out.join(" and ")}.`);
+  }
+  if (x.fingerprint && x.fingerprint === y.fingerprint) said.push("x and y hold the same values, bit for bit.");
+  return said;
+}
+
+function rowsOfEach(inputs) {
+  const paired = inputs.align === "join" ? "joined by their identifiers" : `in order${checked(inputs)}`;
+  const said = [`${grouped(inputs.n)} rows of each were compared, ${paired}.`];
+  for (const what of ["rows", "columns"]) {
+    const most = Math.max(0, ...Object.values(inputs[`${what}Dropped`] ?? {}));
+    if (most > 0) said.push(`Left out: at most ${grouped(most)} ${what} of one array.`);
+  }
+  return said;
+}
+
+function checked({ align }) {
+  return align === "check" ? "; their identifiers were checked and are equal" : "";
 }
 
 /** What a reader should know. */
@@ -78,7 +103,10 @@ export function downloads(job, artifacts) {
   return h("section", { "aria-labelledby": "downloads" },
     h("h2", { id: "downloads" }, "To take away"),
     h("ul", { class: "files" },
-      h("li", {}, download(`${here}/results`, `${job}.json`, "Results, JSON")),
+      h("li", {}, h("span", {}, "Report"), download(`${here}/report.html`, `ordsim-${job}.html`, "HTML, one page with drawings")),
+      h("li", {}, h("span", {}, "Results"),
+        download(`${here}/report.csv`, `ordsim-${job}.csv`, "Results, CSV"),
+        download(`${here}/results`, `${job}.json`, "Results, JSON")),
       artifacts.map((name) => h("li", {}, h("span", {}, name),
         download(`${here}/artifacts/${name}.npy`, `${name}.npy`, "npy"),
         download(`${here}/artifacts/${name}.csv`, `${name}.csv`, "csv")))));
