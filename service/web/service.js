@@ -5,6 +5,9 @@ const POLL_MILLISECONDS = 1000;
 
 export const FINAL = new Set(["successful", "failed", "dismissed"]);
 
+const KEY_WANTED = "This service answers only who has an API key. Enter yours to go on; whoever runs the service hands them out.";
+const KEY_REFUSED = "The service does not accept the key of this tab: it may be mistyped, revoked or over its time. Enter another one.";
+
 /** A problem document (RFC 9457), or what stands in for one where there is none. */
 export class Problem extends Error {
   constructor(document, status) {
@@ -53,8 +56,11 @@ async function send(address, options) {
   }
   if (response.ok || response.status === 304) return response;
   const problem = await problemOf(response);
-  if (problem.status === 401) window.dispatchEvent(new CustomEvent("ordsim-key-wanted", { detail: problem.message }));
-  throw problem;
+  if (problem.status !== 401) throw problem;
+  // The service tells programs which header to send; people have a field for it.
+  const wanted = new Problem({ ...problem.document, detail: key() ? KEY_REFUSED : KEY_WANTED }, 401);
+  window.dispatchEvent(new CustomEvent("ordsim-key-wanted", { detail: wanted.message }));
+  throw wanted;
 }
 
 /** GET a JSON document. */
