@@ -97,10 +97,27 @@ export function jobTitle(job) {
   return job.label || jobArrays(job);
 }
 
+/** What names share, up to the last slash or the root, and their rests: [lab:a/, [one, other]]. */
+export function parted(names) {
+  let shared = names[0] ?? "";
+  for (const name of names) while (!name.startsWith(shared)) shared = shared.slice(0, -1);
+  const prefix = shared.slice(0, Math.max(shared.lastIndexOf("/"), shared.indexOf(":")) + 1);
+  return [prefix, names.map((name) => name.slice(prefix.length))];
+}
+
+/** Many arrays in a few words, which tell them from others: by their folder, or by one of them. */
+function several(arrays, noun = "") {
+  const names = arrays.map(named);
+  if (names.length < 2) return names.join();
+  const [prefix] = parted(names);
+  if (prefix.endsWith("/")) return `${grouped(names.length)} ${noun ? `${noun}s ` : ""}of ${prefix}`;
+  return `${names[0]} and ${counted(names.length - 1, "other")}`;
+}
+
 /** What a job compares. */
 export function jobArrays({ process, request }) {
-  if (process === "layers") return `${counted(request.x.layers.length, "layer")} with ${grouped(request.y.layers.length)}`;
-  if (process === "matrix") return `${counted(request.arrays.length, "array")} with one another`;
+  if (process === "layers") return `${several(request.x.layers, "layer")} with ${several(request.y.layers)}`;
+  if (process === "matrix") return `${several(request.arrays, "array")} with one another`;
   return `${named(request.x)} with ${named(request.y)}`;
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from browsing import Visit, run_browser, visit
 
+from service import facts
 from tests.service.conftest import EXACT, check_problem, compare, finish, request, submit, wait_until
 
 if TYPE_CHECKING:
@@ -117,6 +118,11 @@ def test_a_job_goes_from_the_form_to_its_report(tab: Visit, client: httpx2.Clien
     with page.expect_download() as found:
         page.get_by_role("link", name="Results, JSON").click()
     assert found.value.path().read_bytes() == client.get(f"/v1/jobs/{job}/results").content
+    for link, suffix in (("HTML, one page with drawings", "html"), ("Results, CSV", "csv")):
+        with page.expect_download() as found:
+            page.get_by_role("link", name=link).click()
+        assert found.value.suggested_filename == f"ordsim-{job}.{suffix}"
+        assert found.value.path().read_bytes() == client.get(f"/v1/jobs/{job}/report.{suffix}").content
 
 
 def test_a_calibrated_job_shows_its_null_beside_what_was_observed(tab: Visit, client: httpx2.Client) -> None:
@@ -153,17 +159,38 @@ def test_the_least_aligned_rows_are_named_by_their_identifiers(
     assert shown == [read("ids/words")[worst].decode(), str(worst), f"{anchors.min():.6f}"]
 
 
+@pytest.mark.parametrize("process", ["compare", "layers"])
+@pytest.mark.parametrize("align", ["check", "join"])
+def test_the_page_says_how_rows_were_paired_as_the_command_does(
+    tab: Visit, client: httpx2.Client, process: str, align: str
+) -> None:
+    y = "some" if align == "join" else "y"
+    named = {"x": _named(["ids/a"])[0], "y": _named(["ids/some" if align == "join" else "ids/a"])[0]}
+    asked = request(y=y, ids=named, align=align)
+    if process == "layers":
+        del asked["measures"]
+        asked |= {"process": "layers", "x": {"layers": _named(["x"])}, "y": {"layers": _named([y])}, "measure": EXACT}
+    found = compare(client, asked)
+    said = (facts.rows if process == "compare" else facts.rows_of_each)(found["inputs"])
+    words = "joined by their identifiers" if align == "join" else "their identifiers were checked and are equal"
+    assert words in said
+    page = tab.open(f"/#/jobs/{found['jobID']}")
+    page.locator(".report").wait_for()
+    assert page.locator(".report > .lede").inner_text() == said
+
+
 def test_layers_are_a_map_with_the_best_pair(tab: Visit, layers: dict[str, Any]) -> None:
     page = tab.open(f"/#/jobs/{layers['jobID']}")
     best = layers["best"]
     x, y = (["large", "larger"][best["x"]], ["larger", "large"][best["y"]])
-    drawn = page.get_by_role("img", name=f"the best pair is lab:{x} with lab:{y}")
+    drawn = page.get_by_role("img", name=f"the best pair is {x} of x with {y} of y")
     drawn.wait_for()
+    assert drawn.locator("text.title").all_inner_texts() == ["x: lab:", "y: lab:"]
     assert drawn.locator("rect[data-row]").count() == 4
     ring, cell = drawn.locator(".best"), drawn.locator(f"rect[data-row='{best['x']}'][data-column='{best['y']}']")
     assert (ring.bounding_box() or {})["x"] == pytest.approx((cell.bounding_box() or {})["x"], abs=3)
     cell.hover()
-    assert f"{best['score']:.6f}, p " in page.locator(".readout").inner_text()
+    assert f"{x} of x with {y} of y: {best['score']:.6f}, p " in page.locator(".readout").inner_text()
     page.get_by_role("img", name="Null distribution of 40 permutations").wait_for()
 
 
@@ -172,7 +199,7 @@ def test_models_stand_in_dendrogram_order(tab: Visit, models: dict[str, Any]) ->
     page.get_by_text("The scores as a table").click()
     rows = page.get_by_role("region", name="Scores").get_by_role("row").all_inner_texts()
     order = models["order"]
-    assert [line.split()[0] for line in rows[1:]] == [models["labels"][place] for place in order]
+    assert [line.split()[0] for line in rows[1:]] == [models["labels"][place].removeprefix("lab:") for place in order]
     assert rows[1].split()[1:] == [f"{models['scores'][order[0]][place]:.6f}" for place in order]
     differences = page.get_by_role("region", name="Differences").get_by_role("row")
     assert differences.count() == 1 + len(models["differences"])
@@ -282,7 +309,9 @@ def test_without_a_stream_of_events_the_page_asks(tab: Visit, client: httpx2.Cli
 
 
 def test_a_key_is_asked_for_and_sent(tab: Visit) -> None:
-    refused = '{"type": "/problems/unauthenticated", "status": 401, "detail": "Send a key.", "origin": "request"}'
+    refused = (
+        '{"type": "/problems/unauthenticated", "status": 401, "detail": "Send `Authorization`.", "origin": "request"}'
+    )
 
     def guard(route: Route) -> None:
         if route.request.headers.get("authorization") == "Bearer ordsim_k_s":
@@ -292,7 +321,12 @@ def test_a_key_is_asked_for_and_sent(tab: Visit) -> None:
 
     tab.page.route("**/v1/**", guard)
     page = tab.open()
-    page.get_by_role("dialog").get_by_text("Send a key.").wait_for()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Enter yours to go on").wait_for()
+    page.get_by_label("Key", exact=True).fill("ordsim_k_mistyped")
+    page.keyboard.press("Enter")
+    dialog.get_by_text("does not accept the key of this tab").wait_for()
+    assert "Authorization" not in page.locator("body").inner_text()
     page.get_by_label("Key", exact=True).fill("ordsim_k_s")
     page.keyboard.press("Enter")
     page.get_by_role("list", name="Jobs, newest first").get_by_role("listitem").first.wait_for()

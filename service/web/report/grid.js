@@ -4,21 +4,13 @@ import { heatmap } from "../charts/heatmap.js";
 import { differencesChart } from "../charts/shares.js";
 import { details, facts, h, table } from "../dom.js";
 import { pValue as shownP, span } from "../numerals.js";
-import { measureShort, named, titled } from "../words.js";
+import { measureShort, named, parted, titled } from "../words.js";
 import { calibrationSection } from "./calibration.js";
 
 const AGGREGATES = {
   max: "The best pair", mean: "The mean of all pairs",
   "row-max-mean": "The best of y for each of x, on average", "column-max-mean": "The best of x for each of y, on average",
 };
-
-/** What is different in names that begin alike: their part after the last common slash. */
-function tails(names) {
-  const parts = names.map((name) => name.split("/"));
-  let common = 0;
-  while (parts.length > 1 && parts.every((part) => part.length > common + 1 && part[common] === parts[0][common])) common += 1;
-  return parts.map((part) => part.slice(common).join("/"));
-}
 
 function nullOf(results, address) {
   const name = results.artifacts.find((artifact) => artifact.endsWith("-null"));
@@ -31,7 +23,7 @@ function options(results) {
 
 /** The report of a layers job. */
 export function layersSections(results, address, signal) {
-  const [x, y] = [results.inputs.x.layers, results.inputs.y.layers].map((layers) => tails(layers.map(named)));
+  const [[ofX, x], [ofY, y]] = [results.inputs.x.layers, results.inputs.y.layers].map((layers) => parted(layers.map(named)));
   const { matrix, best, perPair, aggregate, calibration } = results;
   const pValue = (row, column) => (perPair ? `, p ${shownP(perPair[row][column].pValue)}, not corrected` : "");
   return [h("article", { class: "measure", "aria-labelledby": "grid" },
@@ -39,11 +31,11 @@ export function layersSections(results, address, signal) {
     aggregate.score === null
       ? h("p", { class: "reason" }, h("strong", {}, "No score: "), results.reason ?? "no reason was given")
       : h("p", { class: "headline" }, h("span", { class: "numeral" }, aggregate.score.toFixed(6)), h("span", { class: "unit" }, AGGREGATES[aggregate.kind] ?? aggregate.kind)),
-    best ? h("p", { class: "prose" }, `The best pair is ${x[best.x]} of x with ${y[best.y]} of y, at ${best.score.toFixed(4)}.`) : null,
+    best ? h("p", { class: "prose" }, `The best pair is ${ofX}${x[best.x]} of x with ${ofY}${y[best.y]} of y, at ${best.score.toFixed(4)}.`) : null,
     matrix ? [
-      heatmap(`Scores of ${x.length} layers of x, in rows, with ${y.length} of y, in columns${best ? `; the best pair is ${x[best.x]} with ${y[best.y]}` : ""}`, {
-        rows: x, columns: y, values: matrix, best,
-        read: (row, column) => `${x[row]} with ${y[column]}: ${matrix[row][column].toFixed(6)}${pValue(row, column)}`,
+      heatmap(`Scores of ${x.length} layers of x, ${ofX}, in rows, with ${y.length} of y, ${ofY}, in columns${best ? `; the best pair is ${x[best.x]} of x with ${y[best.y]} of y` : ""}`, {
+        rows: x, columns: y, values: matrix, best, titles: { rows: ["x", ofX], columns: ["y", ofY] },
+        read: (row, column) => `${x[row]} of x with ${y[column]} of y: ${matrix[row][column].toFixed(6)}${pValue(row, column)}`,
       }),
       details("The scores as a table", gridTable("Scores", x, y, matrix, (value) => value.toFixed(6))),
       perPair ? details("Calibrated scores and p-values of single pairs",
@@ -56,7 +48,7 @@ export function layersSections(results, address, signal) {
 
 /** The report of a matrix job, its arrays in dendrogram order. */
 export function matrixSections(results, address, signal) {
-  const names = tails(results.labels);
+  const [of, names] = parted(results.labels);
   const order = results.order;
   const ordered = order.map((place) => names[place]);
   const arranged = (grid) => order.map((row) => order.map((column) => grid[row][column]));
@@ -65,8 +57,8 @@ export function matrixSections(results, address, signal) {
   const pValue = (row, column) => (adjusted && adjusted[row][column] !== null ? `, adjusted p ${shownP(adjusted[row][column])}` : "");
   return [h("article", { class: "measure", "aria-labelledby": "grid" },
     h("h2", { id: "grid" }, "Model by model ", h("small", {}, measureShort(results.spec))),
-    h("p", { class: "prose" }, `${names.length} arrays in dendrogram order: those that are alike stand side by side.`),
-    heatmap(`Scores of ${names.length} arrays with one another, in dendrogram order: ${ordered.join(", ")}`, {
+    h("p", { class: "prose" }, `${names.length} arrays of ${of} in dendrogram order: those that are alike stand side by side.`),
+    heatmap(`Scores of ${names.length} arrays of ${of} with one another, in dendrogram order: ${ordered.join(", ")}`, {
       rows: ordered, columns: ordered, values: scores.map((line, row) => line.map((value, column) => (row === column ? null : value))),
       read: (row, column) => (row === column ? `${ordered[row]} with itself` : `${ordered[row]} with ${ordered[column]}: ${scores[row][column].toFixed(6)}, ${span(low[row][column], high[row][column])}${pValue(row, column)}`),
     }),
