@@ -98,6 +98,8 @@ def test_measures_that_are_refused(measure: Any, pointer: str, word: str) -> Non
     [
         ({"tsi.guessed": 1}, "/tsi.guessed", "no such field"),
         ({"measures": []}, "/measures", "at least 1 item"),
+        ({"tsi.exact": 1}, "/tsi.exact", "there is no such field"),
+        ({"a.b": 1}, "/a.b", "there is no such field"),
         ({"measures": [EXACT] * 33}, "/measures", "at most 32 items"),
         ({"process": "layers"}, "/process", "'layers' is not supported"),
         ({"confidence": 1}, "/confidence", "must lie between 0 and 1, at most 1 - 2^-52, e.g. 0.99"),
