@@ -46,11 +46,10 @@ def rows(inputs: Mapping[str, Any]) -> str:
 def rows_of_each(inputs: Mapping[str, Any]) -> str:
     """Say the same of the many arrays of a grid, which may have lost different rows."""
     paired = "joined by their identifiers" if inputs.get("align") == "join" else f"in order{_checked(inputs)}"
-    said = [f"{numerals.grouped(inputs['n'])} rows of each were compared, {paired}."]
-    for what in ("rows", "columns"):
-        if most := max((inputs.get(f"{what}Dropped") or {}).values(), default=0):
-            said.append(f"Left out: at most {numerals.grouped(most)} {what} of one array.")
-    return " ".join([*said, *_groups(inputs)])
+    most = {what: max((inputs.get(f"{what}Dropped") or {}).values(), default=0) for what in ("rows", "columns")}
+    left = [f"Left out: at most {numerals.grouped(most[what])} {what} of one array." for what in most if most[what]]
+    said = f"{numerals.grouped(inputs['n'])} rows of each were compared, {paired}."
+    return " ".join([said, *left, *_groups(inputs)])
 
 
 def _checked(inputs: Mapping[str, Any]) -> str:
