@@ -66,26 +66,24 @@ def _of_underlying(facts: Facts) -> str:
             "Whether the values before they were stored differ cannot be said, for lack of a storage floor "
             f"({facts.reason})."
         )
-    floor, rounding = _figure(facts.storage), f"rounding to {_formats(facts)}"
+    floor = f"about {_figure(facts.storage)}" if facts.storage else "exactly 0"
+    rounding = f"rounding to {_formats(facts)}"
     if facts.underlying is Verdict.IDENTICAL:
-        return f"The values before they were stored may differ by what {rounding} hides: a deficit of about {floor}."
+        return f"The values before they were stored may differ by what {rounding} hides: a deficit of {floor}."
     if facts.underlying is Verdict.RESOLVED:
         small = facts.eta is not None and facts.eta < _SMALL
         size = f", as much as random changes of {_share(facts.eta or 0.0)} of the size of x" if small else ""
-        return (
-            f"So do the values before they were stored{size}: {rounding} alone would leave a deficit of about {floor}."
-        )
+        return f"So do the values before they were stored{size}: {rounding} alone would leave a deficit of {floor}."
     if facts.underlying is Verdict.MARGINAL:
         times = facts.deficit / (facts.storage + facts.arithmetic)
         return (
             f"The values before they were stored seem to differ too, but part of the deficit is {rounding}: that alone "
-            f"would leave about {floor}, and the deficit is {times:.1f} times the floors."
+            f"would leave {floor}, and the deficit is {times:.1f} times the floors."
         )
     if facts.deficit == 0:
-        return f"What it sees of the values before they were stored may differ by what {rounding} hides: about {floor}."
+        return f"What it sees of the values before they were stored may differ by what {rounding} hides: {floor}."
     said = (
-        f"It says nothing about the values before they were stored: {rounding} alone would leave a deficit of about "
-        f"{floor}."
+        f"It says nothing about the values before they were stored: {rounding} alone would leave a deficit of {floor}."
     )
     if facts.x == facts.y and facts.deficit > 0:
         said += " It is neither an upper nor a lower estimate of theirs."

@@ -64,7 +64,6 @@ export function figure(value) {
 
 /** A p-value in three digits. */
 export function pValue(value) {
-  if (value > 0 && value < 1e-16) return "< 1e-16";
   return value < 1e-4 ? exponential(value, 2) : String(Number(value.toPrecision(3)));
 }
 
@@ -115,9 +114,11 @@ export function ago(moment) {
   return then.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 }
 
-/** A moment in full. */
+/** A moment in full, by the reader's clock, with its zone. */
 export function moment(text) {
-  return new Date(text).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+  return new Date(text).toLocaleString("en-GB", {
+    day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
+  });
 }
 
 /** 1 row, 2 rows. */
