@@ -55,6 +55,7 @@ function schemaPart(name, schema) {
 
 async function show() {
   const main = document.getElementById("main");
+  fill(main, h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "API")), h("p", { class: "later", role: "status" }, "Loading …"));
   try {
     const described = await get("/openapi.json");
     const tags = new Map();

@@ -13,7 +13,7 @@ export function jobView({ id, setTitle, signal }) {
   const status = h("span", { class: "status" });
   const about = h("p", { class: "about" });
   const progress = progressPart(id);
-  const place = h("div", {});
+  const place = h("div", {}, h("p", { class: "later" }, "Fetching the job …"));
   let shown = null;
   const show = (job) => {
     const title = jobTitle(job);
@@ -23,6 +23,7 @@ export function jobView({ id, setTitle, signal }) {
     status.textContent = STATUSES[job.status];
     about.textContent = `${PROCESSES[job.process] ?? job.process} · ${job.label ? `${jobArrays(job)} · ` : ""}${jobMeasures(job)}`;
     progress.update(job);
+    place.querySelector(":scope > .later")?.remove();
     if (FINAL.has(job.status) && shown !== job.status) {
       shown = job.status;
       showEnd(place, job, signal);
