@@ -87,6 +87,33 @@ export function titled(name) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+const OPTIONS = {
+  align: "Use of row identifiers", alpha: "Level of the threshold", bandwidth: "Bandwidth of the kernel", batch_size: "Rows of a batch",
+  confidence: "Confidence of intervals", delta: "Chance of a larger error", early_stop: "Stop early", epsilon: "Largest error",
+  exceedances: "Stop after so many", k: "Neighbours", missing_chunks: "Chunks that are not stored", on_non_finite: "Values that are not finite",
+  pairs: "Pairs of a unit", per_anchor: "Also scores of single rows", precision: "Order of distances", reuse: "Take over results of an equal job",
+  scheme: "What is permuted", seed: "Seed of random numbers", smax: "Largest possible score", statistic_rows: "Rows of the statistic",
+  targets: "Targets of a unit", threshold: "Share of variance kept", ties: "Ties at the border", width: "Width to stop at",
+};
+
+const CHOICES = {
+  align: { check: "check that they are equal", join: "join rows by them" },
+  on_non_finite: { error: "refuse", drop: "leave out their rows", "drop-columns": "leave out their columns" },
+  missing_chunks: { error: "refuse", fill: "take the fill value" },
+  precision: { exact: "as in exact arithmetic", float32: "float32, faster" },
+  scheme: SCHEMES,
+};
+
+/** What an option of a request is called. */
+export function optionName(name) {
+  return OPTIONS[name] ?? titled(name);
+}
+
+/** What one of its values is called. */
+export function choiceName(name, value) {
+  return CHOICES[name]?.[value] ?? String(value);
+}
+
 /** root:path. */
 export function named({ root, path }) {
   return `${root}:${path}`;

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from browsing import Visit, run_browser, visit
 
-from service import facts
+from service import facts, numerals
 from tests.service.conftest import EXACT, check_problem, compare, finish, request, submit, wait_until
 
 if TYPE_CHECKING:
@@ -230,10 +230,47 @@ def test_arrays_are_picked_where_they_are_listed(tab: Visit) -> None:
     assert {"600", "8", "float32"} <= set(row.inner_text().split())
     page.get_by_role("button", name="Use large as x", exact=True).click()
     page.get_by_role("button", name="Use larger as y", exact=True).click()
+    pressed = page.locator("[aria-pressed=true]")
+    assert [one.get_attribute("aria-label") for one in pressed.all()] == ["Use large as x", "Use larger as y"]
     page.get_by_role("complementary").get_by_role("link", name="Compare").click()
     assert page.get_by_label("x", exact=True).input_value() == "lab:large"
     assert page.get_by_label("y", exact=True).input_value() == "lab:larger"
     page.locator(".shape").nth(1).get_by_text("float32").wait_for()
+
+
+def test_folders_lead_down_and_up(tab: Visit) -> None:
+    page = tab.open("/#/data")
+    page.get_by_role("navigation", name="Folders").get_by_role("link", name="ids/").click()
+    page.get_by_role("row", name="ids/some", exact=False).first.wait_for()
+    assert page.get_by_role("rowheader", name="large", exact=True).count() == 0
+    page.get_by_role("navigation", name="Path").get_by_role("link", name="lab").click()
+    page.get_by_role("rowheader", name="large", exact=True).wait_for()
+
+
+def test_unequal_rows_are_answered_with_what_the_form_has(tab: Visit) -> None:
+    page = tab.open("/#/new")
+    page.get_by_label("x", exact=True).fill("lab:x")
+    page.get_by_label("y", exact=True).fill("lab:some")
+    page.get_by_role("button", name="See what it costs").click()
+    page.get_by_role("alert").get_by_text("In this form: give row identifiers").wait_for()
+    page.get_by_text("Rows, groups and identifiers", exact=True).click()
+    page.get_by_label("Row identifiers of x").fill("lab:ids/a")
+    page.get_by_label("Row identifiers of y").fill("lab:ids/some")
+    page.get_by_text("More options", exact=True).click()
+    page.get_by_label("Use of row identifiers").select_option("join")
+    page.get_by_role("button", name="See what it costs").click()
+    page.get_by_role("button", name="Submit this job").wait_for()
+
+
+def test_figures_and_times_read_as_on_the_command_line(tab: Visit) -> None:
+    page = tab.open()
+    found = page.evaluate(
+        "import('/static/numerals.js').then(({ pValue, rounded, moment }) =>"
+        " [pValue(1.15e-66), pValue(0.0196), rounded(2 ** 53 + 2), moment('2026-03-04T05:06:07Z')])"
+    )
+    assert found[:3] == ["1.15e-66", "0.0196", numerals.rounded(2**53 + 2)]
+    assert found[3].startswith("4 Mar 2026") or found[3].startswith("3 Mar 2026")
+    assert found[3].rpartition(" ")[2].startswith(("UTC", "GMT"))
 
 
 def test_problems_stand_at_the_fields_they_are_about(tab: Visit) -> None:

@@ -3,7 +3,7 @@
 // where in the request the value went, so that a problem can be shown beside it.
 
 import { h, unique } from "../dom.js";
-import { titled } from "../words.js";
+import { choiceName, optionName } from "../words.js";
 
 /** Put a label, a hint and room for an error around a control. */
 export function labelled(text, control, hint = null) {
@@ -51,13 +51,13 @@ export function field(name, given, definitions, { initial, needed = false, label
 }
 
 function choice({ name, schema, initial }) {
-  const select = h("select", {}, schema.enum.map((value) => h("option", { value, selected: value === initial }, String(value))));
-  return simple(labelled(titled(name), select, schema.description), select, () => (select.value === schema.default ? undefined : select.value));
+  const select = h("select", {}, schema.enum.map((value) => h("option", { value, selected: value === initial }, choiceName(name, value))));
+  return simple(labelled(optionName(name), select, schema.description), select, () => (select.value === schema.default ? undefined : select.value));
 }
 
 function flag({ name, schema, initial }) {
   const box = h("input", { type: "checkbox", checked: Boolean(initial) });
-  return simple(labelled(titled(name), box, schema.description), box, () => (box.checked === Boolean(schema.default) ? undefined : box.checked));
+  return simple(labelled(optionName(name), box, schema.description), box, () => (box.checked === Boolean(schema.default) ? undefined : box.checked));
 }
 
 function entry({ name, schema, initial, needed }) {
@@ -68,7 +68,7 @@ function entry({ name, schema, initial, needed }) {
     "aria-required": needed ? "true" : null,
   });
   const hint = [schema.description, numeric ? limits(schema) : null, needed ? "Needed." : null].filter(Boolean).join(" ");
-  return simple(labelled(titled(name), input, hint || null), input, () => {
+  return simple(labelled(optionName(name), input, hint || null), input, () => {
     const text = input.value.trim();
     // An emptied field that had a default says null where that is allowed, as for smax.
     if (!text) return schema.nullable && schema.default !== null && schema.default !== undefined ? null : undefined;
@@ -93,7 +93,7 @@ function group({ name, label, schema, initial, definitions }) {
   const inner = fields(schema, definitions, initial ?? {});
   const held = h("div", { class: "fields inner", hidden: !box.checked }, inner.elements);
   box.addEventListener("change", () => { held.hidden = !box.checked; });
-  const element = h("div", { class: "group" }, labelled(label ?? titled(name), box, schema.description?.split("\n")[0]), held);
+  const element = h("div", { class: "group" }, labelled(label ?? optionName(name), box, schema.description?.split("\n")[0]), held);
   return {
     name,
     element,

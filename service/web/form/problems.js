@@ -3,6 +3,12 @@
 import { fill, h } from "../dom.js";
 import { ORIGINS } from "../words.js";
 
+/** What this form has for a problem, where the service's own advice speaks of requests. */
+const ADVICE = {
+  "row-count-mismatch": "In this form: give row identifiers of x and y, under “Rows, groups and identifiers”, and under “More options” join rows by them. "
+    + "Different rows of x and of y can be asked for over HTTP, as rows of each reference.",
+};
+
 /** Take all problems off a form. */
 export function clearProblems(form, summary) {
   for (const control of form.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
@@ -19,10 +25,13 @@ export function showProblem(form, summary, problem) {
   const found = (problem.errors ?? []).map((error) => ({ ...error, control: controlOf(form, error.pointer) }));
   for (const { control, detail, pointer } of found) if (control) mark(control, withoutPath(detail, pointer));
   const places = found.length ? found : [{ detail: problem.message, control: null }];
+  // Labels of groups have no identifiers to be joined by.
+  const advice = found.some(({ pointer }) => pointer === "/groups") ? null : ADVICE[problem.slug];
   fill(summary,
     h("h2", {}, problem.document?.title ?? "Something is wrong"),
     found.length && !found.some(({ detail }) => detail === problem.message) ? h("p", {}, problem.message) : null,
     h("ul", {}, places.map(({ detail, control }) => h("li", {}, control ? jump(control, detail) : detail))),
+    advice ? h("p", {}, advice) : null,
     h("p", { class: "hint" }, ORIGINS[problem.document?.origin] ?? null));
   summary.hidden = false;
   summary.focus();

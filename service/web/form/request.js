@@ -111,7 +111,7 @@ function rowsPart(shelf, inputs, initial) {
     ? arrayField("Row numbers", shelf, { initial: initial.rows?.index, only: lists, hint: "An array of row numbers, in place of a range." }) : null;
   const ids = inputs.properties.ids ? ["x", "y"].map((side) => arrayField(`Row identifiers of ${side}`, shelf, { initial: initial.ids?.[side], only: lists })) : [];
   const element = details("Rows, groups and identifiers",
-    h("div", { class: "row" }, labelled("First row", start, "Counted from 0; empty for all rows."), labelled("Stop before row", stop)),
+    h("div", { class: "row" }, labelled("First row", start, "Counted from 0; both empty for all rows."), labelled("Stop before row", stop, "The first row that stays out.")),
     index?.element, groups.element, ids.map((one) => one.element));
   element.open = Boolean(initial.rows || initial.groups || initial.ids);
   const read = () => ({

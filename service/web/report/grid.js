@@ -4,7 +4,7 @@ import { heatmap } from "../charts/heatmap.js";
 import { differencesChart } from "../charts/shares.js";
 import { details, facts, h, table } from "../dom.js";
 import { pValue as shownP, span } from "../numerals.js";
-import { measureShort, named, parted, titled } from "../words.js";
+import { measureShort, named, optionName, parted } from "../words.js";
 import { calibrationSection } from "./calibration.js";
 
 const AGGREGATES = {
@@ -18,7 +18,7 @@ function nullOf(results, address) {
 }
 
 function options(results) {
-  return details("Options", facts(Object.entries(results.spec).map(([name, value]) => [titled(name), String(value)])));
+  return details("Options", facts(Object.entries(results.spec).map(([name, value]) => [optionName(name), String(value)])));
 }
 
 /** The report of a layers job. */

@@ -5,7 +5,7 @@ import { scoreScale } from "../charts/scale.js";
 import { sharesBar } from "../charts/shares.js";
 import { details, facts, h, table } from "../dom.js";
 import { deficit as shownDeficit, exponential, figure, grouped, percent, rounded, score as shownScore, span } from "../numerals.js";
-import { INTERVALS, intervalWords, meaning, measureName, measureShort, spaced, titled } from "../words.js";
+import { INTERVALS, intervalWords, meaning, measureName, measureShort, optionName, spaced, titled } from "../words.js";
 import { anchorsSection } from "./anchors.js";
 import { calibrationSection } from "./calibration.js";
 
@@ -112,7 +112,7 @@ function anchors(result, position, { address }, signal) {
 }
 
 function optionsPart(result) {
-  const options = Object.entries(result.spec ?? {}).filter(([name]) => !TOLD.has(name)).map(([name, value]) => [titled(name), shown(value)]);
+  const options = Object.entries(result.spec ?? {}).filter(([name]) => !TOLD.has(name)).map(([name, value]) => [optionName(name), shown(value)]);
   const figures = Object.entries(result.figures ?? {}).map(([name, value]) => [titled(name), shown(value)]);
   const paths = Object.entries(result.precision?.paths ?? {}).map(([name, count]) => [`Distances: ${name}`, grouped(count)]);
   return details("Options and figures", facts([

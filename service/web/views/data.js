@@ -27,9 +27,9 @@ async function load(place, tray, { id, query, go, signal }) {
     const root = id ?? roots[0].name;
     const prefix = query.get("prefix") ?? "";
     const list = h("div", {}, h("p", { class: "later" }, "Listing arrays …"));
-    fill(place, rootLinks(roots, root), prefixForm(root, prefix, go), list);
+    fill(place, rootLinks(roots, root), prefixForm(root, prefix, go), pathLinks(root, prefix), list);
     const { arrays } = await get(`/v1/roots/${encodeURIComponent(root)}/arrays?prefix=${encodeURIComponent(prefix)}`, signal);
-    fill(list, arraysList(root, arrays, tray));
+    fill(list, folderLinks(root, prefix, arrays), arraysList(root, arrays, tray));
   } catch (error) {
     if (!signal.aborted) (place.querySelector(".later") ?? place).replaceWith(h("p", { class: "empty" }, error.message));
   }
@@ -46,15 +46,42 @@ function prefixForm(root, prefix, go) {
   return h("form", { class: "filters", role: "search", onsubmit: (event) => {
     event.preventDefault();
     const text = input.value.trim();
-    go(`#/data/${encodeURIComponent(root)}${text ? `?prefix=${encodeURIComponent(text)}` : ""}`);
-  } }, h("div", { class: "field" }, h("label", { for: name }, "Below"), input), h("button", { type: "submit" }, "Show"));
+    go(below(root, text));
+  } }, h("div", { class: "field" }, h("label", { for: name }, "Folder"), input), h("button", { type: "submit" }, "Show"));
+}
+
+const below = (root, prefix) => `#/data/${encodeURIComponent(root)}${prefix ? `?prefix=${encodeURIComponent(prefix)}` : ""}`;
+
+/** The folders that lead to where the list is. */
+function pathLinks(root, prefix) {
+  const parts = prefix.split("/").filter(Boolean);
+  if (!parts.length) return null;
+  return h("nav", { "aria-label": "Path" }, h("ol", { class: "path" }, [root, ...parts].map((name, depth) => (
+    h("li", {}, h("a", { href: below(root, parts.slice(0, depth).join("/")), "aria-current": depth === parts.length ? "location" : null }, name))))));
+}
+
+/** The folders next below, and how many of the listed arrays each has. */
+function folderLinks(root, prefix, arrays) {
+  const base = prefix.split("/").filter(Boolean).map((part) => `${part}/`).join("");
+  const counts = new Map();
+  for (const { path } of arrays) {
+    const end = path.startsWith(base) ? path.indexOf("/", base.length) : -1;
+    if (end > 0) counts.set(path.slice(0, end), (counts.get(path.slice(0, end)) ?? 0) + 1);
+  }
+  if (!counts.size) return null;
+  return h("nav", { "aria-label": "Folders" }, h("ul", { class: "folders" }, [...counts].map(([path, count]) => (
+    h("li", {}, h("a", { href: below(root, path) }, `${path.slice(base.length)}/ `, h("small", {}, grouped(count))))))));
 }
 
 function arraysList(root, arrays, tray) {
   if (!arrays.length) return h("p", { class: "empty" }, "There are no arrays here.");
-  const pick = (side, array) => h("button", {
-    type: "button", class: "pick", "aria-label": `Use ${array.path} as ${side}`, onclick: () => tray.set(side, { root, path: array.path }),
-  }, side);
+  const pick = (side, { path }) => {
+    const button = h("button", {
+      type: "button", class: "pick", "aria-label": `Use ${path} as ${side}`, onclick: () => tray.set(side, { root, path }),
+    }, side);
+    tray.mark(button, side, { root, path });
+    return button;
+  };
   return [
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Arrays" }, h("table", { class: "arrays-list" },
       h("caption", { class: "unseen" }, `Arrays of ${root}`),
@@ -75,7 +102,17 @@ function trayPart() {
   const said = h("p", {});
   const element = h("aside", { class: "tray", "aria-label": "Picked", "aria-live": "polite" }, said,
     h("a", { href: "#/new", class: "button primary" }, "Compare"));
+  const marks = [];
+  const press = ({ button, side, array }) => {
+    const picked = chosen()[side];
+    button.setAttribute("aria-pressed", String(picked?.root === array.root && picked?.path === array.path));
+  };
+  const mark = (button, side, array) => {
+    marks.push({ button, side, array });
+    press(marks.at(-1));
+  };
   const show = () => {
+    marks.forEach(press);
     const { x, y } = chosen();
     const [one, other] = [x, y].map((side) => (side?.path ? named(side) : null));
     element.hidden = !one && !other;
@@ -88,5 +125,5 @@ function trayPart() {
     show();
   };
   show();
-  return { element, set };
+  return { element, set, mark };
 }
