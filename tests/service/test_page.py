@@ -185,7 +185,7 @@ def test_layers_are_a_map_with_the_best_pair(tab: Visit, layers: dict[str, Any])
     x, y = (["large", "larger"][best["x"]], ["larger", "large"][best["y"]])
     drawn = page.get_by_role("img", name=f"the best pair is {x} of x with {y} of y")
     drawn.wait_for()
-    assert drawn.locator("text.title").all_inner_texts() == ["x: lab:", "y: lab:"]
+    assert drawn.locator("text.title").all_text_contents() == ["x: lab:", "y: lab:"]
     assert drawn.locator("rect[data-row]").count() == 4
     ring, cell = drawn.locator(".best"), drawn.locator(f"rect[data-row='{best['x']}'][data-column='{best['y']}']")
     assert (ring.bounding_box() or {})["x"] == pytest.approx((cell.bounding_box() or {})["x"], abs=3)
