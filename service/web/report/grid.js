@@ -7,6 +7,7 @@ import { pValue as shownP, span } from "../numerals.js";
 import { measureShort, named, optionName, parted } from "../words.js";
 import { calibrationSection } from "./calibration.js";
 
+const SIDES = "x below, y across";
 const AGGREGATES = {
   max: "The best pair", mean: "The mean of all pairs",
   "row-max-mean": "The best of y for each of x, on average", "column-max-mean": "The best of x for each of y, on average",
@@ -18,7 +19,7 @@ function nullOf(results, address) {
 }
 
 function options(results) {
-  return details("Options", facts(Object.entries(results.spec).map(([name, value]) => [optionName(name), String(value)])));
+  return details("Options", facts(Object.entries(results.spec).map(([name, value]) => [optionName(name), typeof value === "boolean" ? (value ? "yes" : "no") : String(value)])));
 }
 
 /** The report of a layers job. */
@@ -37,10 +38,10 @@ export function layersSections(results, address, signal) {
         rows: x, columns: y, values: matrix, best, titles: { rows: ["x", ofX], columns: ["y", ofY] },
         read: (row, column) => `${x[row]} of x with ${y[column]} of y: ${matrix[row][column].toFixed(6)}${pValue(row, column)}`,
       }),
-      details("The scores as a table", gridTable("Scores", x, y, matrix, (value) => value.toFixed(6))),
+      details("The scores as a table", gridTable("Scores", x, y, matrix, (value) => value.toFixed(6), SIDES)),
       perPair ? details("Calibrated scores and p-values of single pairs",
         h("p", {}, "Not corrected for there being many pairs: the best of them looks good by chance."),
-        gridTable("Calibrated score (p-value)", x, y, perPair, (pair) => `${pair.score.toFixed(4)} (${shownP(pair.pValue)})`)) : null,
+        gridTable("Calibrated score (p-value)", x, y, perPair, (pair) => `${pair.score.toFixed(4)} (${shownP(pair.pValue)})`, SIDES)) : null,
     ] : null,
     calibrationSection(calibration, nullOf(results, address), signal),
     options(results))];
@@ -89,7 +90,7 @@ function differences(results, names) {
     ]), { numeric: [1, 2, 3, 4] }));
 }
 
-function gridTable(caption, rows, columns, cells, shown) {
-  return table(caption, ["", ...columns], rows.map((name, row) => [name, ...cells[row].map((cell, column) => shown(cell, row, column))]),
+function gridTable(caption, rows, columns, cells, shown, corner = "") {
+  return table(caption, [corner, ...columns], rows.map((name, row) => [name, ...cells[row].map((cell, column) => shown(cell, row, column))]),
     { numeric: columns.map((_, column) => column + 1) });
 }
