@@ -194,6 +194,34 @@ def test_layers_are_a_map_with_the_best_pair(tab: Visit, layers: dict[str, Any])
     page.get_by_role("img", name="Null distribution of 40 permutations").wait_for()
 
 
+def test_jobs_of_many_arrays_are_told_apart_by_their_folders(tab: Visit, layers: dict[str, Any]) -> None:
+    page = tab.open()
+    page.get_by_role("link", name="lab:large and 1 other with lab:larger and 1 other").first.wait_for()
+    x, y = ({"layers": _named([f"models/{model}/layer{place}" for place in range(6)])} for model in "ab")
+    jobs = [
+        {"process": "layers", "request": {"x": x, "y": y}},
+        {"process": "matrix", "request": {"arrays": x["layers"] + y["layers"]}},
+        {"process": "layers", "request": {"x": x, "y": {"layers": y["layers"][:1]}}},
+    ]
+    assert page.evaluate("(jobs) => import('/static/words.js').then((words) => jobs.map(words.jobArrays))", jobs) == [
+        "6 layers of lab:models/a/ with 6 of lab:models/b/",
+        "12 arrays of lab:models/ with one another",
+        "6 layers of lab:models/a/ with lab:models/b/layer0",
+    ]
+
+
+def test_names_of_columns_stay_inside_a_narrow_page(
+    browser: Browser, client: httpx2.Client, models: dict[str, Any], layers: dict[str, Any]
+) -> None:
+    for found in (models, layers):
+        with visit(browser, _origin(client), width=375) as tab:
+            page = tab.open(f"/#/jobs/{found['jobID']}")
+            page.locator(".heatmap svg text.name").first.wait_for()
+            ends = "(all) => all.map((one) => one.getBoundingClientRect().right)"
+            right = page.locator(".heatmap .drawing").first.evaluate("(one) => one.getBoundingClientRect().right")
+            assert max(page.locator(".heatmap .drawing svg text").evaluate_all(ends)) <= right
+
+
 def test_models_stand_in_dendrogram_order(tab: Visit, models: dict[str, Any]) -> None:
     page = tab.open(f"/#/jobs/{models['jobID']}")
     page.get_by_text("The scores as a table").click()

@@ -7,6 +7,8 @@ import { pValue as shownP, span } from "../numerals.js";
 import { measureShort, named, optionName, parted } from "../words.js";
 import { calibrationSection } from "./calibration.js";
 
+/** Of which folder, if all are of one. */
+const from = (folder) => (folder ? ` of ${folder}` : "");
 const SIDES = "x below, y across";
 const AGGREGATES = {
   max: "The best pair", mean: "The mean of all pairs",
@@ -34,7 +36,7 @@ export function layersSections(results, address, signal) {
       : h("p", { class: "headline" }, h("span", { class: "numeral" }, aggregate.score.toFixed(6)), h("span", { class: "unit" }, AGGREGATES[aggregate.kind] ?? aggregate.kind)),
     best ? h("p", { class: "prose" }, `The best pair is ${ofX}${x[best.x]} of x with ${ofY}${y[best.y]} of y, at ${best.score.toFixed(4)}.`) : null,
     matrix ? [
-      heatmap(`Scores of ${x.length} layers of x, ${ofX}, in rows, with ${y.length} of y, ${ofY}, in columns${best ? `; the best pair is ${x[best.x]} of x with ${y[best.y]} of y` : ""}`, {
+      heatmap(`Scores of ${x.length} layers${from(ofX)} as x, in rows, with ${y.length}${from(ofY)} as y, in columns${best ? `; the best pair is ${x[best.x]} of x with ${y[best.y]} of y` : ""}`, {
         rows: x, columns: y, values: matrix, best, titles: { rows: ["x", ofX], columns: ["y", ofY] },
         read: (row, column) => `${x[row]} of x with ${y[column]} of y: ${matrix[row][column].toFixed(6)}${pValue(row, column)}`,
       }),
@@ -58,8 +60,8 @@ export function matrixSections(results, address, signal) {
   const pValue = (row, column) => (adjusted && adjusted[row][column] !== null ? `, adjusted p ${shownP(adjusted[row][column])}` : "");
   return [h("article", { class: "measure", "aria-labelledby": "grid" },
     h("h2", { id: "grid" }, "Model by model ", h("small", {}, measureShort(results.spec))),
-    h("p", { class: "prose" }, `${names.length} arrays of ${of} in dendrogram order: those that are alike stand side by side.`),
-    heatmap(`Scores of ${names.length} arrays of ${of} with one another, in dendrogram order: ${ordered.join(", ")}`, {
+    h("p", { class: "prose" }, `${names.length} arrays${from(of)} in dendrogram order: those that are alike stand side by side.`),
+    heatmap(`Scores of ${names.length} arrays${from(of)} with one another, in dendrogram order: ${ordered.join(", ")}`, {
       rows: ordered, columns: ordered, values: scores.map((line, row) => line.map((value, column) => (row === column ? null : value))),
       read: (row, column) => (row === column ? `${ordered[row]} with itself` : `${ordered[row]} with ${ordered[column]}: ${scores[row][column].toFixed(6)}, ${span(low[row][column], high[row][column])}${pValue(row, column)}`),
     }),
