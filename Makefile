@@ -9,10 +9,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint deploy/constraints.
 SOURCES := ordsim_core workers service
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow bench audit openapi lint format hooks clean
+.PHONY: help demo serve test test-slow test-compose bench audit openapi lint format hooks clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "ordsim needs Python 3.11 or newer; none was found. Try: make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -26,7 +26,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(INSTALL) --editable '.[test,dev]'
 	@touch $@
 
-$(VENV)/.installed-bench: $(VENV)/.installed
+$(VENV)/.installed-test-compose: $(VENV)/.installed-dev ## run the cluster of deploy/docker-compose.yml, and kill parts of it (15 minutes at most)
+	tests/compose/run $(abspath $(BIN))/python
+
+bench: $(VENV)/.installed
 	$(INSTALL) --editable '.[bench]'
 	@touch $@
 
