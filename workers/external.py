@@ -96,15 +96,16 @@ class ExternalCluster(Cluster):
         )
         try:
             self._client = await client
+            self._failure = "it was lost"
+            log.info("connected to the scheduler at %s", self._address)
         except OSError as error:
-            failure = str(error.__cause__ or error) or type(error).__name__
+            failure = _innermost(error)
             if failure != self._failure:
                 log.warning("no connection to the scheduler at %s, which is tried again: %s", self._address, failure)
             self._failure = failure
-            await client.close()  # type: ignore[no-untyped-call]
-        else:
-            self._failure = "it was lost"
-            log.info("connected to the scheduler at %s", self._address)
+        finally:
+            if self._client is not client:
+                await client.close()  # type: ignore[no-untyped-call]
 
     def _unconnected(self) -> str | None:
         if self._client is None or self._client.status == "closed":
@@ -127,6 +128,13 @@ class ExternalCluster(Cluster):
         told = await self._surroundings()
         faults = [f"worker {address} {fault}" for address, one in told.items() for fault in one.faults]
         return faults + await super()._ask(addresses)
+
+
+def _innermost(error: BaseException) -> str:
+    """What went wrong in the end, without what Dask wraps around it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _least(told: Mapping[str, Surroundings]) -> int | None:

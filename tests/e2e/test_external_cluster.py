@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from service.client import Client
 
+pytestmark = pytest.mark.timeout(600)  # many processes start here one after another
+
 SAMPLES = 6_000_000
 LONG = [EXACT, {"measure": "qsi", "method": "sampled", "samples": SAMPLES}]
 PAIR = "text_L6_f32 ~ text_L3_f16"

@@ -13,6 +13,7 @@ from distributed.client import FutureCancelledError
 from shard_functions import Probe, invocations, release, run_probe
 
 from workers.cancellation import ShardCancelled
+from workers.cluster import NotConnectedError
 from workers.embedded import EmbeddedCluster
 from workers.errors import ProblemError
 from workers.execute import STORAGE_RETRIES, bounded_map, execute
@@ -488,3 +489,34 @@ async def test_a_scheduler_that_stays_away_is_reported(tmp_path: Path) -> None:
         await collect(start(dispatcher, [probe(tmp_path, 0)]))
     assert (caught.value.slug, caught.value.origin) == ("cluster-unavailable", "system")
     assert dispatcher.client.released == 1
+
+
+class ReplacingDispatcher:
+    """A cluster whose first client is given up; for a while there is none, and then another."""
+
+    def __init__(self) -> None:
+        self.lost = LostClient()
+        self.found = DeafCluster()
+        self.asked = 0
+
+    @property
+    def client(self) -> Any:
+        if self.lost.status == "running":
+            return self.lost
+        self.asked += 1
+        if self.asked <= 3:
+            raise NotConnectedError("not yet")
+        return self.found
+
+    async def cancel(self, job: str, attempt: int) -> bool:
+        raise AssertionError("nothing was cancelled")
+
+
+async def test_tasks_wait_for_a_client_that_is_replaced(tmp_path: Path) -> None:
+    dispatcher = ReplacingDispatcher()
+    running = asyncio.create_task(collect(start(dispatcher, [probe(tmp_path, 0)])))
+    await until(lambda: bool(dispatcher.found.submitted))
+    dispatcher.found.submitted[0].end.set_result(5)
+    assert await running == [5]
+    assert dispatcher.asked >= 4
+    assert dispatcher.lost.released == 1
