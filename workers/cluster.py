@@ -168,11 +168,18 @@ class Cluster(ABC):
         if addresses != self._compared[0]:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    found = await self.client.run(versions.installed, on_error="ignore")
+                    found = await self.client.run(versions.installed, on_error="return")
             except TimeoutError:
                 return []
-            places = {f"worker {address}": theirs for address, theirs in found.items() if isinstance(theirs, dict)}
-            places["the scheduler"] = await self.client.run_on_scheduler(versions.installed)
+            places = {
+                f"worker {address}": {} if isinstance(theirs, ImportError) else theirs
+                for address, theirs in found.items()
+                if isinstance(theirs, dict | ImportError)
+            }
+            try:
+                places["the scheduler"] = await self.client.run_on_scheduler(versions.installed)
+            except ImportError:
+                places["the scheduler"] = {}
             reasons = versions.differences(versions.installed(), places)
             if len(places) <= len(addresses):
                 return reasons

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from distributed.system import MEMORY_LIMIT
 
+from workers import preload
 from workers.environment import PREFIX, from_environment
 
 if TYPE_CHECKING:
@@ -38,8 +39,13 @@ class Surroundings:
 def look_around(roots: Sequence[str]) -> Surroundings:
     """Say what this worker has, and what it lacks to read arrays of these roots and to stage them."""
     environment = from_environment()
-    faults = (*_roots(roots, environment.roots), *_staging(environment.staging_directory))
+    faults = (*_preload(), *_roots(roots, environment.roots), *_staging(environment.staging_directory))
     return Surroundings(environment.worker_memory, int(MEMORY_LIMIT), faults)
+
+
+def _preload() -> Iterator[str]:
+    if not preload.is_set_up():
+        yield f"was started without --preload {preload.__name__}: start it again with that"
 
 
 def _roots(wanted: Sequence[str], known: dict[str, str]) -> Iterator[str]:

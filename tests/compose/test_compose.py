@@ -21,7 +21,7 @@ from workers.references import Root
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(1200)]
 
 SAMPLES = Path(__file__).parents[1] / "data" / "sample"
 NAMES = {"x": "text_L6_f32", "y": "text_L3_f16"}

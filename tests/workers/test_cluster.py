@@ -306,6 +306,8 @@ async def test_versions_of_all_that_matters_are_compared() -> None:
     own = versions.installed()
     assert {"python", "ordsim", "numpy", "scipy", "numba", "zarr", "dask", "distributed"} == own.keys()
     assert versions.differences(own, {"the scheduler": own, "worker a": dict(own)}) == []
+    without = versions.differences(own, {"worker a": {}, "worker b": own})
+    assert without == ["ordsim is not installed at worker a"]
     for name in own:
         (difference,) = versions.differences(own, {"worker a": own, "worker b": {**own, name: "0.0"}})
         assert difference == f"{name} is 0.0 at worker b but {own[name]} here"

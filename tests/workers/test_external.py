@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from workers import external, surroundings
+from workers import external, preload, surroundings
 from workers.cluster import MEMORY_SHARE, NotConnectedError, Resources
 from workers.environment import from_environment
 from workers.external import ExternalCluster
@@ -60,6 +60,8 @@ def test_a_worker_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("ORDSIM_STAGING_DIRECTORY", str(tmp_path / "staging"))
     monkeypatch.setenv("ORDSIM_WORKER_MEMORY", "3GiB")
     monkeypatch.setattr(surroundings, "from_environment", from_environment.__wrapped__)
+    assert look_around([]).faults == ("was started without --preload workers.preload: start it again with that",)
+    monkeypatch.setattr(preload, "is_set_up", lambda: True)
     found = look_around(["here"])
     assert (found.memory, found.faults) == (3 * GIBIBYTE, ())
     assert found.machine > 0
