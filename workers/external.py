@@ -98,7 +98,7 @@ class ExternalCluster(Cluster):
             self._client = await client
             self._failure = "it was lost"
             log.info("connected to the scheduler at %s", self._address)
-        except OSError as error:
+        except Exception as error:  # whatever it is: nobody else would try again
             failure = _innermost(error)
             if failure != self._failure:
                 log.warning("no connection to the scheduler at %s, which is tried again: %s", self._address, failure)
