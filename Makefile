@@ -26,10 +26,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(INSTALL) --editable '.[test,dev]'
 	@touch $@
 
-$(VENV)/.installed-test-compose: $(VENV)/.installed-dev ## run the cluster of deploy/docker-compose.yml, and kill parts of it (15 minutes at most)
-	tests/compose/run $(abspath $(BIN))/python
-
-bench: $(VENV)/.installed
+$(VENV)/.installed-bench: $(VENV)/.installed
 	$(INSTALL) --editable '.[bench]'
 	@touch $@
 
@@ -47,6 +44,9 @@ test: $(VENV)/.installed-dev ## run the test suite (some 11 minutes on two cores
 test-slow: $(VENV)/.installed-dev ## run the long statistical and fault tests (30 minutes at most)
 	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile tests/core
 	$(BIN)/python -m pytest -m slow tests/workers tests/service tests/e2e
+
+test-compose: $(VENV)/.installed-dev ## run the cluster of deploy/docker-compose.yml and kill parts of it (15 minutes at most)
+	tests/compose/run $(abspath $(BIN))/python
 
 bench: $(VENV)/.installed-bench ## measure how fast it is (15 minutes on two cores; BENCH=--help lists options)
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python tests/bench $(BENCH)
