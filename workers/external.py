@@ -123,11 +123,14 @@ class ExternalCluster(Cluster):
             self._told = {address: said for address, said in found.items() if isinstance(said, Surroundings)}
         return self._told
 
-    async def _ask(self, addresses: frozenset[str]) -> list[str]:
-        self._told = {}
-        told = await self._surroundings()
+    async def differences(self) -> list[str]:
+        """Say what workers lack, and what they and the scheduler have in other versions than this process."""
+        if any(one.faults for one in self._told.values()):
+            self._told = {}  # it may have been mended
+        async with asyncio.timeout(ANSWER_SECONDS):
+            told = await self._surroundings()
         faults = [f"worker {address} {fault}" for address, one in told.items() for fault in one.faults]
-        return faults + await super()._ask(addresses)
+        return faults + await super().differences()
 
 
 def _innermost(error: BaseException) -> str:
