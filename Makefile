@@ -9,10 +9,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint deploy/constraints.
 SOURCES := ordsim_core workers service
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-slow bench audit openapi lint format hooks clean
+.PHONY: help demo serve test test-slow test-compose bench audit openapi lint format hooks clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "ordsim needs Python 3.11 or newer; none was found. Try: make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -44,6 +44,9 @@ test: $(VENV)/.installed-dev ## run the test suite (some 11 minutes on two cores
 test-slow: $(VENV)/.installed-dev ## run the long statistical and fault tests (30 minutes at most)
 	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile tests/core
 	$(BIN)/python -m pytest -m slow tests/workers tests/service tests/e2e
+
+test-compose: $(VENV)/.installed-dev ## run the cluster of deploy/docker-compose.yml and kill parts of it (15 minutes at most)
+	tests/compose/run $(abspath $(BIN))/python
 
 bench: $(VENV)/.installed-bench ## measure how fast it is (15 minutes on two cores; BENCH=--help lists options)
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python tests/bench $(BENCH)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from service import cleaning, errors, examples, lock, openapi
+from service import cleaning, clusters, errors, examples, lock, openapi
 from service.authentication import Authentication
 from service.clock import utc_now
 from service.feeds import Feeds
@@ -22,8 +22,6 @@ from service.runner import Runner
 from service.services import Services
 from service.store import JobStore
 from service.turns import Turns
-from workers.cluster import Cluster
-from workers.environment import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -76,14 +74,13 @@ async def run_services(settings: Settings, store: JobStore, metrics: Metrics) ->
     roots = settings.known_roots()
     for directory in (settings.staging_directory, settings.artifacts_directory):
         lock.make_private(directory)
-    cluster = Cluster.embedded(
-        settings.workers,
-        roots,
-        settings.staging_directory,
-        settings.state_dir,
-        settings.worker_memory,
-        {f"{PREFIX}LOG_FORMAT": settings.log_format, f"{PREFIX}LOG_LEVEL": settings.log_level},
-    )
+    if settings.exposes_scheduler:
+        log.warning(
+            "the scheduler at %s is reached without encryption: whoever is in that network can read and change what is "
+            "computed, and run code as the workers. Use tls:// with certificates; `ordsim certs` makes them",
+            settings.scheduler,
+        )
+    cluster = clusters.make(settings)
     async with cluster:
         turns = Turns(settings.max_running, settings.turn_seconds)
         context = JobContext(

@@ -54,6 +54,7 @@ class Runner:
         self._threads: Mapping[str, int] = {}
         self._workload: Mapping[str, float] = {}
         self._differences: list[str] = []
+        self._silence = ""
 
     @property
     def workers(self) -> int:
@@ -147,13 +148,20 @@ class Runner:
                 threads = await self._context.cluster.worker_threads()
             differences = await self._context.cluster.differences() if threads else []
         except (OSError, TimeoutError, RuntimeError) as error:
-            log.warning("the cluster does not answer: %s", error)
+            self._note_silence(str(error) or type(error).__name__)
             return {}
+        self._note_silence("")
         if differences != self._differences:
             self._differences = differences
             for difference in differences:
                 log.error("no job is started: %s", difference)
         return {} if differences else threads
+
+    def _note_silence(self, reason: str) -> None:
+        """Say why the cluster does not answer, once, and that it does again."""
+        if reason != self._silence:
+            log.warning("the cluster %s", f"does not answer: {reason}" if reason else "answers again")
+        self._silence = reason
 
     async def _run(self, job: Job) -> None:
         """Run one job to its end, whatever that is."""

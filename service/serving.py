@@ -164,7 +164,7 @@ def _welcome(settings: Settings, listener: socket.socket, keys: int) -> str:
             f"ordsim {version('ordsim')} listens on http://{f'[{host}]' if ':' in host else host}:{port}",
             *(f"  {'roots' if first else '     '}    {line}" for first, line in _marked(roots)),
             f"  state    {settings.state_dir.resolve()}",
-            f"  workers  {settings.workers}",
+            f"  workers  {settings.workers if settings.scheduler is None else f'those of {settings.scheduler}'}",
             f"  keys     {_keys(settings, keys)}",
             "Ctrl-C ends it; unfinished jobs go on when it is started again.",
         ]

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from service import database
+from service import clusters, database
 from service.quotas import LONGEST_QUEUE
 from workers import logs
 from workers.environment import PREFIX
@@ -45,6 +45,10 @@ class Settings(BaseSettings):
         Directory of each data root by its name; as a variable, JSON.
     workers : int
         Worker processes of the embedded cluster.
+    scheduler : str or None
+        Address of the scheduler of another cluster, to be used instead.
+    tls_ca, tls_cert, tls_key : Path or None
+        Files of the authority, the certificate and its key, for a scheduler at ``tls://``.
     worker_memory : int or None
         Private memory that one worker process may use, such as "8GiB" or a number of bytes; if None, its part of most
         of the machine's memory. Jobs that need more are refused.
@@ -79,6 +83,10 @@ class Settings(BaseSettings):
     log_format: logs.Style = "text"
     log_level: logs.Level = "warning"
     max_queued: int = Field(default=LONGEST_QUEUE, ge=1)
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    scheduler: str | None = Field(default=None, validate_default=True)
 
     @field_validator("host")
     @classmethod
@@ -116,6 +124,14 @@ class Settings(BaseSettings):
             )
         return size
 
+    @field_validator("scheduler")
+    @classmethod
+    def _reachable_as_it_says(cls, address: str | None, info: ValidationInfo) -> str | None:
+        if address is not None:
+            clusters.host(address)
+        clusters.require_certificates(address, *(info.data.get(name) for name in ("tls_ca", "tls_cert", "tls_key")))
+        return address
+
     @field_validator("roots")
     @classmethod
     def _directories(cls, roots: dict[str, str]) -> dict[str, str]:
@@ -141,6 +157,11 @@ class Settings(BaseSettings):
     def keys_required(self) -> bool:
         """Whether requests need an API key."""
         return self.keys == "on" or (self.keys == "auto" and not is_loopback(self.host))
+
+    @property
+    def exposes_scheduler(self) -> bool:
+        """Whether what is said to the scheduler crosses a network as it is."""
+        return self.scheduler is not None and self.tls_ca is None and not is_loopback(clusters.host(self.scheduler))
 
     @property
     def database(self) -> Path:

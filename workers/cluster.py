@@ -1,64 +1,34 @@
-"""Where tasks run: an embedded Dask cluster whose processes end with this one."""
+"""Where tasks run, as whoever gives tasks sees it: workers, what they have, and whether they can take tasks now."""
 
 from __future__ import annotations
 
 import asyncio
-import copy
-import json
 import logging
-import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dask
-from distributed import Client, LocalCluster, Nanny, Security
 from distributed.system import MEMORY_LIMIT
 
-from ordsim_core import kernel_cache
 from workers import cancellation, preload, versions
-from workers.environment import PREFIX
 from workers.measures import plugins, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import TracebackType
     from typing import Self
 
-    from workers.references import Roots
-
 log = logging.getLogger(__name__)
-
-NEVER = "3650 days"
 
 ANSWER_SECONDS = 5.0
 """How long to wait for each answer that readiness is judged by: a stopped process gives none."""
-START_SECONDS = 300.0
-"""Time for workers to start, and for the first of them to compile the kernels on a slow machine."""
 
 MEMORY_SHARE = 0.8
 """Of the machine's memory, what all workers may use together, where nothing else is said: the rest is for the
 service, and for the pages of staged arrays."""
 
-CACHE_SHARE = 4
-"""One part of so many of a worker's memory is for prepared arrays of earlier shards."""
-CACHE_LIMIT = 2 * 1024**3
 
-
-class WorkerNanny(Nanny):
-    """A nanny that sets variables before its worker process exists.
-
-    Dask's `env` is set in the new process after it has imported the main module, which may be too late for
-    libraries that read their variables once. The worker's web server, which Dask always starts, has no pages.
-    """
-
-    def __init__(self, *args: Any, before_start: Mapping[str, str], **kwargs: Any) -> None:
-        with dask.config.set({"distributed.worker.http.routes": []}):
-            super().__init__(*args, **kwargs)
-            # A copy of its own: what is nested in it belongs to the global configuration, and is set back.
-            self.config = copy.deepcopy(self.config)
-        self.pre_spawn_env.update(before_start)
-        self.env.update(before_start)
+class NotConnectedError(ConnectionError):
+    """There is no connection to a scheduler now; it is being sought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,75 +39,19 @@ class Resources:
     worker_memory: int
 
 
-class Cluster:
+class Cluster(ABC):
     """A Dask cluster and the one client of this process, both on the running event loop.
 
     Use as an async context manager. Workers come up in the background: ask `readiness`, or wait with
     `wait_for_workers`.
     """
 
-    def __init__(self, number: int, options: Mapping[str, Any], worker_memory: int) -> None:
-        self._number = number
-        self._options = options
+    def __init__(self, worker_memory: int) -> None:
         self._worker_memory = worker_memory
-        # Any: Dask's own annotations are those of the synchronous cluster and client.
-        self._local: Any = None
+        # Any: Dask's own annotations are those of the synchronous client.
         self._client: Any = None
         self._checked: dict[frozenset[str], list[str]] = {}
         self._compared: tuple[frozenset[str], list[str]] = (frozenset(), [])
-
-    @classmethod
-    def embedded(
-        cls,
-        workers: int,
-        roots: Roots,
-        staging_directory: Path | str,
-        state_directory: Path | str,
-        worker_memory: int | None = None,
-        variables: Mapping[str, str] | None = None,
-    ) -> Cluster:
-        """Describe a cluster of `workers` processes on this machine, one thread each.
-
-        Each worker may use `worker_memory` bytes of private memory; if None, its part of `MEMORY_SHARE` of the machine.
-
-        `variables` are further ones of the workers' environment.
-
-        It listens on the loopback interface only, and with keys made for this run: another user of the
-        machine could otherwise run code as this one.
-        """
-        state = Path(state_directory).resolve()
-        memory = worker_memory or share_of_machine(workers)
-        cached = os.environ.get(f"{PREFIX}SPACE_CACHE_BYTES") or str(min(CACHE_LIMIT, memory // CACHE_SHARE))
-        variables = {
-            **(variables or {}),
-            f"{PREFIX}WORKER_MEMORY": str(memory),
-            f"{PREFIX}SPACE_CACHE_BYTES": cached,
-            f"{PREFIX}ROOTS": json.dumps({name: root.directory for name, root in roots.items()}),
-            f"{PREFIX}STAGING_DIRECTORY": str(Path(staging_directory).resolve()),
-        }
-        before_start = {
-            **preload.PROCESS_VARIABLES,
-            # Where nothing else can be written, the state directory can: kernels are compiled once for all workers.
-            "NUMBA_CACHE_DIR": str(kernel_cache.directory() or state / "numba"),
-        }
-        options = {
-            "processes": True,
-            "threads_per_worker": 1,
-            "host": "127.0.0.1",
-            "protocol": "tls://",
-            # The scheduler's web server, which always starts, on any free port instead of on 8787.
-            "scheduler_kwargs": {"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            "dashboard_address": None,
-            "worker_dashboard_address": None,
-            # Dask counts pages of memory-mapped files against a limit, and would kill workers for reading.
-            "memory_limit": None,
-            "local_directory": str(state / "scratch"),
-            "preload": [preload.__name__],
-            "env": variables,
-            "before_start": before_start,
-            "worker_class": WorkerNanny,
-        }
-        return cls(workers, options, memory)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -151,46 +65,13 @@ class Cluster:
     ) -> None:
         await self.close()
 
+    @abstractmethod
     async def start(self) -> None:
-        """Start the scheduler and the client, and let the workers start in the background."""
-        Path(self._options["local_directory"]).mkdir(parents=True, exist_ok=True)
-        # Dask gives a lost worker up, its nanny included, when it is not back within this time (15 s, if not set):
-        # on a busy machine a restarted worker may take longer to load its kernels, and the cluster would shrink.
-        dask.config.set({"distributed.deploy.lost-worker-timeout": NEVER})
-        security = Security.temporary()  # type: ignore[no-untyped-call]
-        # No web pages: whoever can reach the port could read them.
-        with dask.config.set({"distributed.scheduler.http.routes": []}):
-            self._local = await LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=0, asynchronous=True, security=security, **self._options
-            )
-        # Not the default client: several applications may live in one process, as in tests.
-        self._client = await Client(  # type: ignore[no-untyped-call]
-            self._local, asynchronous=True, set_as_default=False
-        )
-        self.scale(self._number)
+        """Begin to have a client, and workers in the background."""
 
-    def scale(self, number: int) -> None:
-        """Have `number` workers from now on; they start, or leave, in the background."""
-        if self._local is None:
-            raise RuntimeError("the cluster is not running")
-        self._number = number
-        self._local.scale(number)
-
+    @abstractmethod
     async def close(self) -> None:
-        """End the client, the workers and the scheduler; harmless when done twice."""
-        client, self._client = self._client, None
-        local, self._local = self._local, None
-        if client is not None:
-            await client.close()
-        if local is not None:
-            # A worker that is closing breaks off the connection it was opening: nothing to be warned of now.
-            connections = logging.getLogger("distributed.comm.tcp")
-            level = connections.level
-            connections.setLevel(logging.ERROR)
-            try:
-                await local.close()
-            finally:
-                connections.setLevel(level)
+        """End the client, and whatever was started; harmless when done twice."""
 
     @property
     def client(self) -> Any:
@@ -223,10 +104,6 @@ class Cluster:
         limits = [int(limit) // max(1, threads) for threads, limit in workers if limit]
         return Resources(sum(threads for threads, _ in workers), min(limits, default=self._worker_memory))
 
-    async def wait_for_workers(self, number: int | None = None, timeout: float = START_SECONDS) -> None:
-        """Wait until `number` workers (all of them, if None) are connected; TimeoutError otherwise."""
-        await self.client.wait_for_workers(self._number if number is None else number, timeout=timeout)
-
     async def cancel(self, job: str, attempt: int) -> bool:
         """Tell every worker that this attempt of the job is cancelled; those that left are passed over.
 
@@ -237,15 +114,13 @@ class Cluster:
 
     async def readiness(self) -> list[str]:
         """Say why the cluster cannot take tasks now; an empty list when it can."""
-        if self._client is None:
-            return ["the cluster is not running"]
-        if self._client.status != "running":
-            return [f"the connection to the scheduler is {self._client.status}"]
+        if reason := self._unconnected():
+            return [reason]
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 addresses = frozenset(await self.worker_threads())
             if not addresses:
-                return [f"no worker is connected yet: {self._number} are starting and compile their kernels"]
+                return [self._no_worker()]
             reasons: list[str] = []
             if addresses not in self._checked:
                 reasons = await self._check(addresses)
@@ -255,9 +130,21 @@ class Cluster:
         except OSError as error:
             return [f"the scheduler does not answer ({type(error).__name__})"]
 
-    def _missing(self, connected: int) -> list[str]:
-        missing = self._number - connected
-        return [f"{missing} of {self._number} workers are not connected"] if missing > 0 else []
+    def _unconnected(self) -> str | None:
+        """Say why no scheduler can be asked now."""
+        if self._client is None:
+            return "the cluster is not running"
+        if self._client.status != "running":
+            return f"the connection to the scheduler is {self._client.status}"
+        return None
+
+    @abstractmethod
+    def _no_worker(self) -> str:
+        """Say that there is none yet."""
+
+    def _missing(self, connected: int) -> list[str]:  # noqa: ARG002 - for those that know how many there should be
+        """Say how many more there should be."""
+        return []
 
     async def _check(self, addresses: frozenset[str]) -> list[str]:
         try:
@@ -281,11 +168,18 @@ class Cluster:
         if addresses != self._compared[0]:
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    found = await self.client.run(versions.installed, on_error="ignore")
+                    found = await self.client.run(versions.installed, on_error="return")
             except TimeoutError:
                 return []
-            places = {f"worker {address}": theirs for address, theirs in found.items() if isinstance(theirs, dict)}
-            places["the scheduler"] = await self.client.run_on_scheduler(versions.installed)
+            places = {
+                f"worker {address}": {} if isinstance(theirs, ImportError) else theirs
+                for address, theirs in found.items()
+                if isinstance(theirs, dict | ImportError)
+            }
+            try:
+                places["the scheduler"] = await self.client.run_on_scheduler(versions.installed)
+            except ImportError:
+                places["the scheduler"] = {}
             reasons = versions.differences(versions.installed(), places)
             if len(places) <= len(addresses):
                 return reasons

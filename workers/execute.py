@@ -13,11 +13,12 @@ import uuid
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from distributed import KilledWorker
-from distributed.client import FutureCancelledError
+from distributed.client import ClosedClientError, FutureCancelledError
 from distributed.comm.core import CommClosedError
 
 from workers import versions
 from workers.cancellation import ShardCancelled
+from workers.cluster import NotConnectedError
 from workers.errors import ProblemError
 from workers.running import Task, report
 
@@ -45,7 +46,7 @@ class Dispatcher(Protocol):
 
     @property
     def client(self) -> Any:
-        """An asynchronous client, on the running loop."""
+        """An asynchronous client, on the running loop; NotConnectedError while there is none but may be again."""
 
     async def cancel(self, job: str, attempt: int) -> bool:
         """Tell every worker that the attempt is cancelled; False if one of them ended over it."""
@@ -209,7 +210,7 @@ class _Run(Generic[TaskType, Result]):
                     "memory. Give the workers more memory, or compare fewer rows.",
                     "system",
                 ) from error
-            except (FutureCancelledError, CommClosedError) as error:
+            except (FutureCancelledError, CommClosedError, ClosedClientError, NotConnectedError) as error:
                 if self._halted:
                     return None
                 losses += 1
@@ -258,10 +259,16 @@ class _Run(Generic[TaskType, Result]):
 
     async def _connected(self) -> None:
         """Wait until the client, which reconnects by itself, has found a scheduler again."""
-        while self._cluster.client.status == "connecting" and not self._halted:
+        while (status := self._connection()) == "connecting" and not self._halted:
             await self._pause(FIRST_PAUSE)
-        if self._cluster.client.status == "closed":
+        if status == "closed":
             raise _unavailable()
+
+    def _connection(self) -> str:
+        try:
+            return str(self._cluster.client.status)
+        except NotConnectedError:
+            return "connecting"
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but no longer than until the job is stopped."""

@@ -38,6 +38,7 @@ PROCESS_VARIABLES = {
 """Set before the process starts, because the libraries read them when they are imported. One thread per
 worker computes; more workers, not more threads, make use of more cores."""
 
+_set_up = threading.Event()
 _warm = threading.Event()
 _warming = threading.Lock()
 
@@ -50,6 +51,7 @@ def _not_of_closing(record: logging.LogRecord) -> bool:
 
 def dask_setup(worker: Worker) -> None:
     """Prepare this process; Dask calls it before the worker registers with the scheduler."""
+    _set_up.set()
     environment = from_environment()
     hidden = logs.hidden_directories(environment.roots, str(environment.staging_directory.parent))
     logs.configure(environment.log_format, environment.log_level, hidden)
@@ -69,6 +71,11 @@ def ensure_warm() -> None:
             with _one_process_compiles():
                 warmup.warm()
             _warm.set()
+
+
+def is_set_up() -> bool:
+    """Whether this process was started with this module as a preload."""
+    return _set_up.is_set()
 
 
 def is_warm() -> bool:

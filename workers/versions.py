@@ -26,12 +26,12 @@ def installed() -> Mapping[str, str]:
 
 
 def differences(own: Mapping[str, str], others: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Describe how others, named by their places, differ from this process."""
-    return [
+    """Describe how others, named by their places, differ from this process; no versions stand for no ordsim."""
+    return [f"ordsim is not installed at {place}" for place, theirs in others.items() if not theirs] + [
         f"{name} is {theirs.get(name, 'missing')} at {place} but {version} here"
         for place, theirs in others.items()
         for name, version in own.items()
-        if theirs.get(name) != version
+        if theirs and theirs.get(name) != version
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from service.commands import (
+    certificates,
     comparing,
     conforming,
     examining,
@@ -61,6 +62,7 @@ application.command("cancel")(jobs.cancel)
 application.command("import")(importing.import_file)
 application.command("conform")(conforming.conform)
 application.command("doctor")(examining.doctor)
+application.command("certs")(certificates.certs)
 application.command("backup")(upkeep.backup)
 application.command("clean")(upkeep.clean)
 application.add_typer(keys.application)

@@ -96,9 +96,32 @@ def serve(
             help="Jobs that may wait; more are refused. [default: 1000]",
         ),
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            envvar="ORDSIM_SCHEDULER",
+            help="Compute on the Dask cluster of this scheduler, tls://HOST:PORT or tcp://HOST:PORT, instead of on "
+            "--workers of this machine. Its workers run with --preload workers.preload.",
+        ),
+    ] = None,
+    tls_ca: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-ca", metavar="FILE", envvar="ORDSIM_TLS_CA", help="Authority, for tls://; see `ordsim certs`."
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option("--tls-cert", metavar="FILE", envvar="ORDSIM_TLS_CERT", help="Certificate of this service."),
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", envvar="ORDSIM_TLS_KEY", help="Its private key.")
+    ] = None,
     ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
 ) -> None:
-    """Run the service and its workers here, until Ctrl-C."""
+    """Run the service here, with workers of its own or those of a Dask cluster, until Ctrl-C."""
     given: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -113,6 +136,10 @@ def serve(
         "log_format": log_format,
         "log_level": log_level,
         "max_queued": max_queued,
+        "scheduler": scheduler,
+        "tls_ca": tls_ca,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
     }
     if root:
         given["roots"] = {name: str(directory) for name, directory in options.named(root).items()}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
-from service_process import DATA
-
+DATA = Path(__file__).parents[1] / "data"
 REFERENCE = {pair["pair"]: pair for pair in json.loads(next(DATA.glob("*/reference.json")).read_text())["pairs"]}
 EXACT = {"measure": "tsi", "method": "exact"}
 

@@ -55,14 +55,18 @@ class ServiceProcess:
 
     def start(self, seconds: float = 240) -> Client:
         """Start the service, wait until it is ready for work, and return a client of it."""
+        client = self.listen()
+        wait_until(client.ready, seconds, "the service to be ready")
+        return client
+
+    def listen(self) -> Client:
+        """Start the service, wait until it answers, and return a client of it."""
         self.state.mkdir(exist_ok=True)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(self.command, env=self.environment, stdout=log, stderr=log)
         wait_until(lambda: self._listening() is not None, 240, "the service's address")
         self.url = self._listening() or ""
-        client = Client(self.url)
-        wait_until(client.ready, seconds, "the service to be ready")
-        return client
+        return Client(self.url)
 
     def _listening(self) -> str | None:
         assert self.process is not None

@@ -49,6 +49,17 @@ def test_variables_set_what_the_command_line_does_not(monkeypatch: pytest.Monkey
         ({"shard_seconds": 0}, "greater than 0"),
         ({"shard_seconds": float("nan")}, "finite"),
         ({"port": 70000}, "less than or equal"),
+        ({"scheduler": "scheduler:8786"}, "no address of a scheduler"),
+        ({"scheduler": "tcp://scheduler"}, "tls://HOST:PORT"),
+        ({"scheduler": "http://scheduler:8786"}, "no address of a scheduler"),
+        ({"scheduler": "tls://scheduler:8786"}, "needs --tls-ca, --tls-cert, --tls-key: .* `ordsim certs"),
+        ({"scheduler": "tls://scheduler:8786", "tls_ca": "a", "tls_key": "b"}, "needs --tls-cert: "),
+        (
+            {"scheduler": "tls://a:1", "tls_ca": "/no", "tls_cert": "/no", "tls_key": "/no"},
+            "--tls-ca /no: No such file",
+        ),
+        ({"scheduler": "tcp://scheduler:8786", "tls_ca": "a"}, "certificates are for tls://"),
+        ({"tls_key": "a"}, "certificates are for tls://"),
         ({"worker_memory": "much"}, "byte"),
         ({"worker_memory": "256MiB"}, "256.0 MiB is too little .* at least 512 MiB"),
         ({"worker_memory": 512 * 2**20 - 1}, "at least 512 MiB"),
@@ -63,6 +74,14 @@ def test_impossible_settings_are_refused(fields: dict[str, object], word: str) -
 def test_memory_is_written_with_a_unit(monkeypatch: pytest.MonkeyPatch, written: str, size: int) -> None:
     monkeypatch.setenv("ORDSIM_WORKER_MEMORY", written)
     assert Settings().worker_memory == size
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "exposed"),
+    [(None, False), ("tcp://127.0.0.1:8786", False), ("tcp://[::1]:8786", False), ("tcp://scheduler:8786", True)],
+)
+def test_a_scheduler_elsewhere_without_encryption_is_known(scheduler: str | None, exposed: bool) -> None:
+    assert Settings(scheduler=scheduler).exposes_scheduler is exposed
 
 
 def test_a_state_directory_has_one_owner_at_a_time(tmp_path: Path) -> None:

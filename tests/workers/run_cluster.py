@@ -13,14 +13,14 @@ from pathlib import Path
 
 from shard_functions import Probe, invocations, run_probe
 
-from workers.cluster import Cluster
+from workers.embedded import EmbeddedCluster
 from workers.references import Root
 
 
 async def main(mode: str, directory: Path) -> None:
     """Start, show the workers, and hold or stop."""
     roots = {"here": Root("here", str(directory))}
-    async with Cluster.embedded(2, roots, directory / "staging", directory / "state") as cluster:
+    async with EmbeddedCluster(2, roots, directory / "staging", directory / "state") as cluster:
         await cluster.wait_for_workers()
         reasons = await cluster.readiness()
         pids = await cluster.client.run(os.getpid)

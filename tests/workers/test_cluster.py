@@ -24,7 +24,8 @@ import pytest_asyncio
 from shard_functions import Probe, invocations, run_probe
 
 from workers import versions
-from workers.cluster import Cluster, Resources, share_of_machine
+from workers.cluster import Resources, share_of_machine
+from workers.embedded import EmbeddedCluster
 from workers.environment import from_environment
 from workers.errors import ProblemError
 from workers.execute import execute
@@ -40,15 +41,15 @@ SCRIPT = Path(__file__).with_name("run_cluster.py")
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
+async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EmbeddedCluster]:
     directory = tmp_path_factory.mktemp("cluster")
     roots = {"lab": Root("lab", str(directory / "data"))}
-    async with Cluster.embedded(2, roots, directory / "staging", directory / "state") as embedded:
+    async with EmbeddedCluster(2, roots, directory / "staging", directory / "state") as embedded:
         await embedded.wait_for_workers()
         yield embedded
 
 
-async def test_all_workers_are_ready_warm_and_have_one_thread(cluster: Cluster) -> None:
+async def test_all_workers_are_ready_warm_and_have_one_thread(cluster: EmbeddedCluster) -> None:
     assert await cluster.readiness() == []
     assert await cluster.readiness() == []  # and from what it remembers
     assert await cluster.worker_count() == 2
@@ -56,7 +57,7 @@ async def test_all_workers_are_ready_warm_and_have_one_thread(cluster: Cluster) 
     assert set((await cluster.client.run(is_warm)).values()) == {True}
 
 
-async def test_workers_know_roots_and_staging_directory(cluster: Cluster) -> None:
+async def test_workers_know_roots_and_staging_directory(cluster: EmbeddedCluster) -> None:
     for environment in (await cluster.client.run(from_environment)).values():
         assert Path(environment.roots["lab"]).name == "data"
         assert environment.staging_directory.name == "staging"
@@ -77,7 +78,7 @@ def process_facts() -> dict[str, Any]:
     }
 
 
-async def test_workers_are_single_threaded_inside_too(cluster: Cluster) -> None:
+async def test_workers_are_single_threaded_inside_too(cluster: EmbeddedCluster) -> None:
     for facts in (await cluster.client.run(process_facts)).values():
         assert facts == {
             "numba threads": 1,
@@ -88,7 +89,7 @@ async def test_workers_are_single_threaded_inside_too(cluster: Cluster) -> None:
         }
 
 
-async def test_only_encrypted_connections_on_the_loopback_interface(cluster: Cluster) -> None:
+async def test_only_encrypted_connections_on_the_loopback_interface(cluster: EmbeddedCluster) -> None:
     address = cluster.client.scheduler.address
     assert address.startswith("tls://127.0.0.1:")
     assert all(worker.startswith("tls://127.0.0.1:") for worker in await cluster.worker_threads())
@@ -118,7 +119,7 @@ async def hear(port: int, context: ssl.SSLContext | None) -> None:
         writer.close()
 
 
-async def test_no_port_is_open_to_other_machines_and_no_page_to_anyone(cluster: Cluster) -> None:
+async def test_no_port_is_open_to_other_machines_and_no_page_to_anyone(cluster: EmbeddedCluster) -> None:
     here = psutil.Process()
     sockets = [
         connection
@@ -142,12 +143,12 @@ def web_ports(dask_scheduler: Any) -> list[int]:
     return [dask_scheduler.http_server.port, *(worker.services["dashboard"] for worker in workers)]
 
 
-async def test_nothing_is_written_outside_the_state_directory(cluster: Cluster) -> None:
+async def test_nothing_is_written_outside_the_state_directory(cluster: EmbeddedCluster) -> None:
     assert not Path("dask-scratch-space").exists()
     assert not Path("dask-worker-space").exists()
 
 
-async def test_workers_pause_for_no_memory_that_is_only_mapped(cluster: Cluster) -> None:
+async def test_workers_pause_for_no_memory_that_is_only_mapped(cluster: EmbeddedCluster) -> None:
     for limit in (await cluster.client.run(memory_limit)).values():
         assert limit is None
 
@@ -156,7 +157,7 @@ def memory_limit(dask_worker: Any) -> Any:
     return dask_worker.memory_manager.memory_limit
 
 
-async def test_workers_know_how_much_memory_they_may_use(cluster: Cluster) -> None:
+async def test_workers_know_how_much_memory_they_may_use(cluster: EmbeddedCluster) -> None:
     found = await cluster.resources()
     assert found == Resources(2, share_of_machine(2))
     assert 2 * found.worker_memory <= psutil.virtual_memory().total
@@ -180,14 +181,14 @@ async def test_limits_of_the_workers_count_where_they_have_any(
         workers = [{"nthreads": threads, "memory_limit": limit} for threads, limit in limits]
         return {"workers": dict(enumerate(workers))}
 
-    cluster = Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state", worker_memory=7000)
+    cluster = EmbeddedCluster(1, {}, tmp_path / "staging", tmp_path / "state", worker_memory=7000)
     assert await cluster.resources() == Resources(0, 7000)  # it does not run yet
     cluster._client = SimpleNamespace(scheduler=SimpleNamespace(identity=identity))
     assert await cluster.resources() == expected
 
 
 async def test_a_scheduler_that_is_busy_does_not_hold_up_a_submission(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def never_answering(n_workers: int) -> dict[str, int]:
         await asyncio.Event().wait()
@@ -200,7 +201,7 @@ async def test_a_scheduler_that_is_busy_does_not_hold_up_a_submission(
 
 
 async def test_readiness_tells_why_not(tmp_path: Path) -> None:
-    cluster = Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state")
+    cluster = EmbeddedCluster(1, {}, tmp_path / "staging", tmp_path / "state")
     assert await cluster.readiness() == ["the cluster is not running"]
     with pytest.raises(RuntimeError, match="not running"):
         _ = cluster.client
@@ -217,7 +218,7 @@ async def test_readiness_tells_why_not(tmp_path: Path) -> None:
 
 
 async def test_a_stopped_worker_is_a_reason_and_not_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state") as cluster:
+    async with EmbeddedCluster(1, {}, tmp_path / "staging", tmp_path / "state") as cluster:
         await cluster.wait_for_workers()
         monkeypatch.setattr("workers.cluster.ANSWER_SECONDS", 0.3)
         (pid,) = (await cluster.client.run(os.getpid)).values()
@@ -231,7 +232,9 @@ async def test_a_stopped_worker_is_a_reason_and_not_a_wait(tmp_path: Path, monke
         assert await cluster.readiness() == []
 
 
-async def test_a_scheduler_that_is_busy_is_a_reason_too(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_scheduler_that_is_busy_is_a_reason_too(
+    cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def never_answering() -> dict[str, int]:
         await asyncio.Event().wait()
         return {}
@@ -244,7 +247,7 @@ async def test_a_scheduler_that_is_busy_is_a_reason_too(cluster: Cluster, monkey
 
 async def test_a_worker_that_is_long_in_coming_back_is_not_given_up(tmp_path: Path) -> None:
     with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}):  # less than any worker takes
-        async with Cluster.embedded(1, {}, tmp_path / "staging", tmp_path / "state") as cluster:
+        async with EmbeddedCluster(1, {}, tmp_path / "staging", tmp_path / "state") as cluster:
             await cluster.wait_for_workers()
             ((address, pid),) = (await cluster.client.run(os.getpid)).items()
             os.kill(pid, signal.SIGKILL)
@@ -271,12 +274,12 @@ def pretend_to_have(name: str, number: str) -> None:
     versions.installed.cache_clear()
 
 
-async def run_one(cluster: Cluster, directory: Path) -> list[Any]:
+async def run_one(cluster: EmbeddedCluster, directory: Path) -> list[Any]:
     running = execute(cluster, run_probe, [Probe("a", 0, str(directory))], key=str, limit=1, stop=asyncio.Event())
     return [answer async for answer in running]
 
 
-async def test_a_worker_of_another_version_is_found_and_refused(cluster: Cluster, tmp_path: Path) -> None:
+async def test_a_worker_of_another_version_is_found_and_refused(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     assert await cluster.differences() == []
     await cluster.client.run(pretend_to_have, "numba", "0.1")
     try:
@@ -303,6 +306,8 @@ async def test_versions_of_all_that_matters_are_compared() -> None:
     own = versions.installed()
     assert {"python", "ordsim", "numpy", "scipy", "numba", "zarr", "dask", "distributed"} == own.keys()
     assert versions.differences(own, {"the scheduler": own, "worker a": dict(own)}) == []
+    without = versions.differences(own, {"worker a": {}, "worker b": own})
+    assert without == ["ordsim is not installed at worker a"]
     for name in own:
         (difference,) = versions.differences(own, {"worker a": own, "worker b": {**own, name: "0.0"}})
         assert difference == f"{name} is 0.0 at worker b but {own[name]} here"

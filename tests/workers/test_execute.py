@@ -13,7 +13,8 @@ from distributed.client import FutureCancelledError
 from shard_functions import Probe, invocations, release, run_probe
 
 from workers.cancellation import ShardCancelled
-from workers.cluster import Cluster
+from workers.cluster import NotConnectedError
+from workers.embedded import EmbeddedCluster
 from workers.errors import ProblemError
 from workers.execute import STORAGE_RETRIES, bounded_map, execute
 
@@ -25,9 +26,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
+async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EmbeddedCluster]:
     directory = tmp_path_factory.mktemp("execute")
-    async with Cluster.embedded(2, {}, directory / "staging", directory / "state") as embedded:
+    async with EmbeddedCluster(2, {}, directory / "staging", directory / "state") as embedded:
         await embedded.wait_for_workers()
         yield embedded
 
@@ -39,7 +40,7 @@ async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
             await asyncio.sleep(0.005)
 
 
-async def until_nothing_runs(cluster: Cluster) -> None:
+async def until_nothing_runs(cluster: EmbeddedCluster) -> None:
     """Wait until no worker has a task and the scheduler knows of none, waiting ones included."""
     async with asyncio.timeout(10):
         while any((await cluster.client.processing()).values()) or await cluster.client.run_on_scheduler(count_tasks):
@@ -202,14 +203,14 @@ async def test_leaving_the_loop_cancels_what_runs() -> None:
 # ---- execute on a cluster
 
 
-async def test_every_task_runs_once_and_nothing_is_kept(cluster: Cluster, tmp_path: Path) -> None:
+async def test_every_task_runs_once_and_nothing_is_kept(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     assert await collect(start(cluster, [probe(tmp_path, i) for i in range(25)])) == list(range(25))
     assert [invocations(tmp_path, i) for i in range(25)] == [1] * 25
     assert not cluster.client.futures
     await until_nothing_runs(cluster)
 
 
-async def test_never_more_futures_than_the_limit(cluster: Cluster, tmp_path: Path) -> None:
+async def test_never_more_futures_than_the_limit(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     results = start(cluster, (probe(tmp_path, i) for i in itertools.count()), limit=3)
     async for task, _ in results:
         assert len(cluster.client.futures) <= 3
@@ -220,7 +221,7 @@ async def test_never_more_futures_than_the_limit(cluster: Cluster, tmp_path: Pat
 
 
 @pytest.mark.parametrize("errors", [1, STORAGE_RETRIES])
-async def test_storage_errors_are_retried(cluster: Cluster, tmp_path: Path, errors: int) -> None:
+async def test_storage_errors_are_retried(cluster: EmbeddedCluster, tmp_path: Path, errors: int) -> None:
     tasks = [probe(tmp_path, 0, *["storage"] * errors), probe(tmp_path, 1)]
     assert await collect(start(cluster, tasks)) == [0, 1]
     assert (invocations(tmp_path, 0), invocations(tmp_path, 1)) == (errors + 1, 1)
@@ -235,7 +236,7 @@ async def test_storage_errors_are_retried(cluster: Cluster, tmp_path: Path, erro
     ],
 )
 async def test_storage_errors_that_stay_are_named_without_paths(
-    cluster: Cluster, tmp_path: Path, action: str, slug: str, times: int
+    cluster: EmbeddedCluster, tmp_path: Path, action: str, slug: str, times: int
 ) -> None:
     with pytest.raises(ProblemError) as caught:
         await collect(start(cluster, [probe(tmp_path, 0, *[action] * 9)]))
@@ -244,7 +245,9 @@ async def test_storage_errors_that_stay_are_named_without_paths(
     assert invocations(tmp_path, 0) == times
 
 
-async def test_problems_arrive_as_they_were_raised_and_are_never_retried(cluster: Cluster, tmp_path: Path) -> None:
+async def test_problems_arrive_as_they_were_raised_and_are_never_retried(
+    cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
     with pytest.raises(ProblemError) as caught:
         await collect(start(cluster, [probe(tmp_path, 0, "problem")]))
     problem = caught.value
@@ -253,13 +256,13 @@ async def test_problems_arrive_as_they_were_raised_and_are_never_retried(cluster
     assert invocations(tmp_path, 0) == 1
 
 
-async def test_defects_are_never_retried(cluster: Cluster, tmp_path: Path) -> None:
+async def test_defects_are_never_retried(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a defect"):
         await collect(start(cluster, [probe(tmp_path, 0, "value")]))
     assert invocations(tmp_path, 0) == 1
 
 
-async def test_a_failure_ends_the_other_shards_of_the_job_soon(cluster: Cluster, tmp_path: Path) -> None:
+async def test_a_failure_ends_the_other_shards_of_the_job_soon(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     # Task 1 is held for ever unless it is told; the failure of task 0 must reach it.
     tasks = [probe(tmp_path, 0, "value"), *(probe(tmp_path, i, "hold") for i in range(1, 50))]
     async with asyncio.timeout(10):
@@ -269,7 +272,7 @@ async def test_a_failure_ends_the_other_shards_of_the_job_soon(cluster: Cluster,
     await until_nothing_runs(cluster)
 
 
-async def test_cancelling_ends_running_shards_and_leaves_none(cluster: Cluster, tmp_path: Path) -> None:
+async def test_cancelling_ends_running_shards_and_leaves_none(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     stop = asyncio.Event()
     tasks = (probe(tmp_path, i, *(["hold"] if i else [])) for i in itertools.count())
     running = asyncio.create_task(collect(start(cluster, tasks, limit=6, stop=stop)))
@@ -282,7 +285,7 @@ async def test_cancelling_ends_running_shards_and_leaves_none(cluster: Cluster, 
     assert begun(tmp_path) <= 7
 
 
-async def test_a_cancelled_attempt_does_not_touch_the_next(cluster: Cluster, tmp_path: Path) -> None:
+async def test_a_cancelled_attempt_does_not_touch_the_next(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     await cluster.cancel(f"job-{tmp_path.name}", 1)
     with pytest.raises(ShardCancelled):
         await collect(start(cluster, [probe(tmp_path, 0, "hold")]))
@@ -293,7 +296,9 @@ async def test_a_cancelled_attempt_does_not_touch_the_next(cluster: Cluster, tmp
     assert await running == [1]
 
 
-async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(cluster: Cluster, tmp_path: Path) -> None:
+async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(
+    cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
     stop = asyncio.Event()
     tasks = [probe(tmp_path, i, "deaf") for i in range(8)]
     running = asyncio.create_task(collect(start(cluster, tasks, stop=stop, deadline=0.3)))
@@ -305,7 +310,7 @@ async def test_shards_that_do_not_listen_are_abandoned_at_the_deadline(cluster: 
     release(tmp_path)
 
 
-async def test_leaving_the_loop_cancels_the_futures(cluster: Cluster, tmp_path: Path) -> None:
+async def test_leaving_the_loop_cancels_the_futures(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     results = start(cluster, (probe(tmp_path, i, *(["hold"] if i else [])) for i in range(9)))
     assert (await anext(results))[1] == 0
     await until(lambda: begun(tmp_path) == 3)
@@ -316,7 +321,9 @@ async def test_leaving_the_loop_cancels_the_futures(cluster: Cluster, tmp_path: 
     assert begun(tmp_path) <= 5
 
 
-async def test_tasks_lost_with_the_connection_to_the_scheduler_run_again(cluster: Cluster, tmp_path: Path) -> None:
+async def test_tasks_lost_with_the_connection_to_the_scheduler_run_again(
+    cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
     running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, i, "hold") for i in range(4)])))
     await until(lambda: begun(tmp_path) == 2)
     cluster.client.scheduler_comm.comm.abort()
@@ -327,7 +334,7 @@ async def test_tasks_lost_with_the_connection_to_the_scheduler_run_again(cluster
 
 
 async def test_a_worker_killed_by_its_shard_is_replaced_and_the_shard_runs_again(
-    cluster: Cluster, tmp_path: Path
+    cluster: EmbeddedCluster, tmp_path: Path
 ) -> None:
     tasks = [probe(tmp_path, 0, "kill"), *(probe(tmp_path, i) for i in range(1, 6))]
     assert await collect(start(cluster, tasks)) == [0, 1, 2, 3, 4, 5]
@@ -335,14 +342,14 @@ async def test_a_worker_killed_by_its_shard_is_replaced_and_the_shard_runs_again
     await cluster.wait_for_workers()
 
 
-async def test_a_shard_without_memory_says_what_to_do(cluster: Cluster, tmp_path: Path) -> None:
+async def test_a_shard_without_memory_says_what_to_do(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match="--worker-memory") as caught:
         await collect(start(cluster, [probe(tmp_path, 0, "exhaust")]))
     assert (caught.value.slug, caught.value.origin) == ("worker-lost", "system")
     assert invocations(tmp_path, 0) == 1
 
 
-async def test_a_shard_that_kills_every_worker_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
+async def test_a_shard_that_kills_every_worker_is_given_up(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     await cluster.client.run_on_scheduler(allow_one_failure)
     with pytest.raises(ProblemError) as caught:
         await collect(start(cluster, [probe(tmp_path, 0, *["kill"] * 9)]))
@@ -357,7 +364,7 @@ def allow_one_failure(dask_scheduler: Any) -> None:
     dask_scheduler.allowed_failures = 1
 
 
-async def test_a_shard_that_cannot_look_ends_with_its_process(cluster: Cluster, tmp_path: Path) -> None:
+async def test_a_shard_that_cannot_look_ends_with_its_process(cluster: EmbeddedCluster, tmp_path: Path) -> None:
     processes = set((await cluster.client.run(os.getpid)).values())
     stop = asyncio.Event()
     running = asyncio.create_task(collect(start(cluster, [probe(tmp_path, 0, *["busy"] * 9)], stop=stop, deadline=1e6)))
@@ -371,7 +378,7 @@ async def test_a_shard_that_cannot_look_ends_with_its_process(cluster: Cluster, 
     assert not cluster.client.futures
 
 
-async def _one_of(cluster: Cluster, before: set[int]) -> bool:
+async def _one_of(cluster: EmbeddedCluster, before: set[int]) -> bool:
     now = set((await cluster.client.run(os.getpid, on_error="ignore")).values())
     return len(now) == len(before) and len(now & before) == len(before) - 1
 
@@ -482,3 +489,34 @@ async def test_a_scheduler_that_stays_away_is_reported(tmp_path: Path) -> None:
         await collect(start(dispatcher, [probe(tmp_path, 0)]))
     assert (caught.value.slug, caught.value.origin) == ("cluster-unavailable", "system")
     assert dispatcher.client.released == 1
+
+
+class ReplacingDispatcher:
+    """A cluster whose first client is given up; for a while there is none, and then another."""
+
+    def __init__(self) -> None:
+        self.lost = LostClient()
+        self.found = DeafCluster()
+        self.asked = 0
+
+    @property
+    def client(self) -> Any:
+        if self.lost.status == "running":
+            return self.lost
+        self.asked += 1
+        if self.asked <= 3:
+            raise NotConnectedError("not yet")
+        return self.found
+
+    async def cancel(self, job: str, attempt: int) -> bool:
+        raise AssertionError("nothing was cancelled")
+
+
+async def test_tasks_wait_for_a_client_that_is_replaced(tmp_path: Path) -> None:
+    dispatcher = ReplacingDispatcher()
+    running = asyncio.create_task(collect(start(dispatcher, [probe(tmp_path, 0)])))
+    await until(lambda: bool(dispatcher.found.submitted))
+    dispatcher.found.submitted[0].end.set_result(5)
+    assert await running == [5]
+    assert dispatcher.asked >= 4
+    assert dispatcher.lost.released == 1

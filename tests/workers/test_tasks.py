@@ -23,7 +23,7 @@ from ordsim_core.distances import Distance, Precision
 from ordsim_core.spaces import prepare
 from workers import cancellation, costs, environment, groups, logs, spaces, versions
 from workers.cancellation import ShardCancelled
-from workers.cluster import Cluster
+from workers.embedded import EmbeddedCluster
 from workers.errors import ProblemError
 from workers.execute import execute
 from workers.measures import registry
@@ -328,20 +328,20 @@ on_the_clusters_loop = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def cluster(data: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
+async def cluster(data: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EmbeddedCluster]:
     """A cluster that begins with one worker."""
     directory = tmp_path_factory.mktemp("tasks")
     roots = {"lab": Root("lab", str(data))}
-    async with Cluster.embedded(1, roots, directory / "staging", directory / "state") as one:
+    async with EmbeddedCluster(1, roots, directory / "staging", directory / "state") as one:
         yield one
 
 
-async def run(cluster: Cluster, function: Any, tasks: Iterable[Any]) -> list[tuple[Any, Any]]:
+async def run(cluster: EmbeddedCluster, function: Any, tasks: Iterable[Any]) -> list[tuple[Any, Any]]:
     results = execute(cluster, function, tasks, key=lambda task: f"ordsim-{task.job}", limit=6, stop=asyncio.Event())
     return [result async for result in results]
 
 
-async def staged_on(cluster: Cluster) -> dict[str, Any]:
+async def staged_on(cluster: EmbeddedCluster) -> dict[str, Any]:
     tasks = [StageTask("stage", 1, name, side(name)) for name in ("x", "y")]  # type: ignore[arg-type]
     return {task.name: staged for task, staged in await run(cluster, stage_side, tasks)}
 
@@ -369,7 +369,9 @@ def check(results: list[tuple[Any, ShardResult]], options: MeasureOptions, expec
 
 @on_the_clusters_loop
 @pytest.mark.parametrize("workers", [1, 2, 3])
-async def test_counts_are_the_same_with_any_number_of_workers(cluster: Cluster, workers: int, expected: Any) -> None:
+async def test_counts_are_the_same_with_any_number_of_workers(
+    cluster: EmbeddedCluster, workers: int, expected: Any
+) -> None:
     cluster.scale(workers)
     await cluster.wait_for_workers()
     staged = await staged_on(cluster)
@@ -384,7 +386,7 @@ async def test_counts_are_the_same_with_any_number_of_workers(cluster: Cluster, 
 
 @on_the_clusters_loop
 @pytest.mark.parametrize("seconds", [5e-6, 1e-4, 1.0])
-async def test_counts_are_the_same_with_any_shard_size(cluster: Cluster, seconds: float, expected: Any) -> None:
+async def test_counts_are_the_same_with_any_shard_size(cluster: EmbeddedCluster, seconds: float, expected: Any) -> None:
     await cluster.wait_for_workers()
     staged = await staged_on(cluster)
     for options in OPTIONS:
@@ -393,7 +395,7 @@ async def test_counts_are_the_same_with_any_shard_size(cluster: Cluster, seconds
 
 @on_the_clusters_loop
 async def test_counts_are_the_same_when_a_worker_is_killed_in_the_middle(
-    cluster: Cluster, tmp_path: Path, expected: Any
+    cluster: EmbeddedCluster, tmp_path: Path, expected: Any
 ) -> None:
     await cluster.wait_for_workers()
     staged = await staged_on(cluster)
