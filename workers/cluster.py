@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from workers import cancellation, preload, versions
 from workers.measures import plugins, registry
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
     from typing import Self
 
@@ -21,6 +23,9 @@ log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 5.0
 """How long to wait for each answer that readiness is judged by: a stopped process gives none."""
+
+SILENT_SECONDS = 20.0
+"""A worker that was not heard from for so long, who speaks twice a second, is stopped or cut off."""
 
 MEMORY_SHARE = 0.8
 """Of the machine's memory, what all workers may use together, where nothing else is said: the rest is for the
@@ -118,7 +123,8 @@ class Cluster(ABC):
             return [reason]
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                addresses = frozenset(await self.worker_threads())
+                heard = await self._heard()
+            addresses = frozenset(heard)
             if not addresses:
                 return [self._no_worker()]
             reasons: list[str] = []
@@ -126,9 +132,15 @@ class Cluster(ABC):
                 reasons = await self._check(addresses)
                 # Remembered only when all is well: a worker that compiles now will have compiled later.
                 self._checked = {} if reasons else {addresses: reasons}
-            return [*reasons, *self._missing(len(addresses))]
+            return [*reasons, *_silent(heard), *self._missing(len(addresses))]
         except OSError as error:
             return [f"the scheduler does not answer ({type(error).__name__})"]
+
+    async def _heard(self) -> dict[str, float]:
+        """Seconds since the scheduler heard from each worker, by its address."""
+        found = (await self.client.scheduler.identity(n_workers=-1))["workers"]
+        now = time.time()
+        return {address: now - worker["last_seen"] for address, worker in found.items()}
 
     def _unconnected(self) -> str | None:
         """Say why no scheduler can be asked now."""
@@ -190,6 +202,15 @@ class Cluster(ABC):
         """Describe where workers do not have the plug-in measures of this process."""
         found = await self.client.run(registry.plugin_names, on_error="ignore")
         return plugins.differences(registry.plugin_names(), found)
+
+
+def _silent(heard: Mapping[str, float]) -> list[str]:
+    """Say which workers are connected but were not heard from for long."""
+    return [
+        f"worker {address} was not heard from for {seconds:.0f} s"
+        for address, seconds in heard.items()
+        if seconds > SILENT_SECONDS
+    ]
 
 
 def share_of_machine(workers: int) -> int:

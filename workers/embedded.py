@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import copy
 import json
 import logging
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
 from distributed import Client, LocalCluster, Nanny, Security
+from distributed.core import Status
 
 from ordsim_core import kernel_cache
 from workers import preload
@@ -18,11 +22,16 @@ from workers.cluster import Cluster, share_of_machine
 from workers.environment import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from workers.references import Roots
 
+log = logging.getLogger(__name__)
+
 NEVER = "3650 days"
+
+CLOSE_SECONDS = 8.0
+"""Time for workers to end by themselves: whoever stops a service often waits ten seconds before it kills."""
 
 START_SECONDS = 300.0
 """Time for workers to start, and for the first of them to compile the kernels on a slow machine."""
@@ -140,14 +149,9 @@ class EmbeddedCluster(Cluster):
         if client is not None:
             await client.close()
         if local is not None:
-            # A worker that is closing breaks off the connection it was opening: nothing to be warned of now.
-            connections = logging.getLogger("distributed.comm.tcp")
-            level = connections.level
-            connections.setLevel(logging.ERROR)
-            try:
-                await local.close()
-            finally:
-                connections.setLevel(level)
+            # Connections that are broken off and workers that did not start are nothing to be told of now.
+            with _silenced("distributed.comm.tcp", "distributed.nanny", "distributed.deploy", "tornado.application"):
+                await _end(local)
 
     async def wait_for_workers(self, number: int | None = None, timeout: float = START_SECONDS) -> None:
         """Wait until `number` workers (all of them, if None) are connected; TimeoutError otherwise."""
@@ -159,3 +163,41 @@ class EmbeddedCluster(Cluster):
     def _missing(self, connected: int) -> list[str]:
         missing = self._number - connected
         return [f"{missing} of {self._number} workers are not connected"] if missing > 0 else []
+
+
+async def _end(local: Any) -> None:
+    """End workers and scheduler: in order, if that does not take long, and at any rate."""
+    # Dask waits for workers that are starting, which load and compile for a while, before it ends them.
+    _kill(nanny for nanny in local._created if nanny.status is not Status.running)
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await local.close()
+    except Exception as error:
+        log.info("the workers were killed: they did not end by themselves (%s)", type(error).__name__)
+        _kill(local._created)
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await local.scheduler.close()
+
+
+def _kill(nannies: Iterable[Any]) -> None:
+    for nanny in nannies:
+        nanny.auto_restart = False
+        process = nanny.process and nanny.process.process
+        if process is not None and process.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _silenced(*names: str) -> Iterator[None]:
+    """Let only errors that end everything through from these loggers."""
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for one, level in zip(loggers, levels, strict=True):
+            one.setLevel(level)

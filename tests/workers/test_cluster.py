@@ -231,6 +231,32 @@ async def test_a_stopped_worker_is_a_reason_and_not_a_wait(tmp_path: Path, monke
         monkeypatch.setattr("workers.cluster.ANSWER_SECONDS", 30.0)
         assert await cluster.readiness() == []
 
+        monkeypatch.setattr("workers.cluster.SILENT_SECONDS", 3.0)
+        os.kill(pid, signal.SIGSTOP)  # although it has answered all questions once
+        try:
+            async with asyncio.timeout(60):
+                while not (reasons := await cluster.readiness()):
+                    await asyncio.sleep(0.05)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert "was not heard from for" in reasons[0]
+
+
+async def test_a_cluster_does_not_wait_for_workers_that_start(tmp_path: Path) -> None:
+    cluster = EmbeddedCluster(1, {}, tmp_path / "staging", tmp_path / "state")
+    await cluster.start()
+
+    def process() -> Any:
+        return next((nanny.process and nanny.process.process for nanny in cluster._local._created), None)
+
+    async with asyncio.timeout(60):
+        while not process() or process().pid is None:
+            await asyncio.sleep(0.01)
+        pid = process().pid
+        os.kill(pid, signal.SIGSTOP)  # it will never have started
+        await cluster.close()
+    assert not psutil.pid_exists(pid)
+
 
 async def test_a_scheduler_that_is_busy_is_a_reason_too(
     cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch
@@ -240,7 +266,7 @@ async def test_a_scheduler_that_is_busy_is_a_reason_too(
         return {}
 
     monkeypatch.setattr("workers.cluster.ANSWER_SECONDS", 0.05)
-    monkeypatch.setattr(cluster, "worker_threads", never_answering)
+    monkeypatch.setattr(cluster, "_heard", never_answering)
     async with asyncio.timeout(20):
         assert await cluster.readiness() == ["the scheduler does not answer (TimeoutError)"]
 
