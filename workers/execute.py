@@ -259,7 +259,7 @@ class _Run(Generic[TaskType, Result]):
 
     async def _connected(self) -> None:
         """Wait until the client, which reconnects by itself, has found a scheduler again."""
-        while (status := self._connection()) == "connecting" and not self._halted:
+        while (status := self._connection()) not in ("running", "closed") and not self._halted:
             await self._pause(FIRST_PAUSE)
         if status == "closed":
             raise _unavailable()

@@ -72,7 +72,8 @@ class ExternalCluster(Cluster):
     @property
     def client(self) -> Any:
         """The asynchronous client; NotConnectedError while there is none."""
-        if self._client is None or self._client.status == "closed":
+        # Not one that reconnects, either: if it gives up, what was submitted meanwhile would be pending for ever.
+        if self._client is None or self._client.status != "running":
             raise NotConnectedError(f"there is no connection to the scheduler: {self._failure}")
         return self._client
 

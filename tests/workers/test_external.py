@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +32,16 @@ async def test_a_scheduler_that_is_not_there_is_a_reason_and_no_failure() -> Non
             _ = cluster.client
         assert await cluster.resources() == Resources(0, GIBIBYTE)
     await cluster.close()
+
+
+@pytest.mark.parametrize("status", ["connecting", "closing", "closed"])
+async def test_nothing_is_given_to_a_client_that_may_give_up(status: str) -> None:
+    cluster = ExternalCluster("tcp://127.0.0.1:9", [])
+    cluster._client = SimpleNamespace(status=status)
+    with pytest.raises(NotConnectedError):
+        _ = cluster.client
+    cluster._client.status = "running"
+    assert cluster.client is cluster._client
 
 
 async def test_why_it_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
