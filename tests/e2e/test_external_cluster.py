@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from service.client import Client
 
-pytestmark = pytest.mark.timeout(600)  # many processes start here one after another
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # many processes start here one after another
 
 SAMPLES = 6_000_000
 LONG = [EXACT, {"measure": "qsi", "method": "sampled", "samples": SAMPLES}]
