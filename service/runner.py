@@ -14,6 +14,7 @@ from service.states import StoreError
 from service.status import Crew
 from workers import logs
 from workers.errors import ProblemError
+from workers.measures import registry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -185,8 +186,7 @@ class Runner:
                 await self._wait_for_room(job)
                 return
             log.exception("job %s failed", job.id)
-            detail = f"The service failed on this job. Its log has the reason under job {job.id}."
-            await self._fail(job, storage.problem_of(error) or ProblemError("internal", detail, "system"))
+            await self._fail(job, storage.problem_of(error) or _unforeseen(job))
         finally:
             self._without_room.discard(job.id)
             # A job that was put back into the queue may have been taken up again already.
@@ -221,6 +221,18 @@ class Runner:
             await asyncio.to_thread(self._store.fail, job.id, problem)
         except (StoreError, sqlite3.Error):
             log.exception("job %s could not be marked as failed", job.id)
+
+
+def _unforeseen(job: Job) -> ProblemError:
+    """What a client is told of an error that nobody foresaw; another package's measures may be at fault."""
+    detail = f"The service failed on this job. Its log has the reason under job {job.id}."
+    entries = job.request.get("measures") or [job.request.get("measure") or {}]
+    for name in dict.fromkeys(str(entry.get("measure")) for entry in entries):
+        if plugin := registry.plugin_of(name):
+            detail += (
+                f" The measure {name} is of the package {plugin.distribution} {plugin.version}, whose fault it may be."
+            )
+    return ProblemError("internal", detail, "system")
 
 
 def _given_up(job: Job) -> ProblemError:

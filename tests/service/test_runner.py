@@ -21,6 +21,7 @@ from service.store import JobStore
 from service.submissions import NewJob
 from service.turns import Turns
 from workers.errors import ProblemError
+from workers.measures.plugins import Plugin
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -178,6 +179,27 @@ async def test_what_nobody_foresaw_goes_to_the_log_only(
     assert exception["type"] == "/problems/internal"
     assert SECRET not in str(exception)
     assert SECRET in caplog.text
+
+
+async def test_another_packages_measure_is_named_where_it_may_be_at_fault(
+    context: JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def crash(pipeline: FakePipeline) -> bool:
+        raise RuntimeError
+
+    monkeypatch.setattr(FakePipeline, "behave", crash)
+    plugin = Plugin("theirs", "their-package", "1.2")
+    monkeypatch.setattr("workers.measures.registry.plugin_of", {"theirs": plugin}.get)
+    for job, body in (
+        ("a", {"measures": [{"measure": "tsi"}, {"measure": "theirs"}]}),
+        ("b", {"measure": {"measure": "tsi"}}),
+    ):
+        context.store.submit(NewJob(id=job, process="compare", request=body))
+    async with running(context):
+        await wait_for(lambda: statuses(context, "a", "b") == ["failed", "failed"])
+    details = [(context.store.get(job).exception or {})["detail"] for job in "ab"]
+    assert "theirs is of the package their-package 1.2" in details[0]
+    assert "package" not in details[1]
 
 
 async def test_what_breaks_while_the_service_ends_is_not_held_against_the_job(
