@@ -43,10 +43,16 @@ _warm = threading.Event()
 _warming = threading.Lock()
 
 
-def _not_of_closing(record: logging.LogRecord) -> bool:
-    """Leave out the heartbeat that a worker was sending when it was told to close: nothing is wrong then."""
+def _of_connections(record: logging.LogRecord) -> bool:
+    """Leave out the heartbeat that a worker was sending when it was told to close: nothing is wrong then.
+
+    Of other connections that end while they are used one line is enough.
+    """
     error = record.exc_info[1] if record.exc_info else None
-    return not (isinstance(error, CommClosedError) and "closing" in str(error))
+    if not isinstance(error, CommClosedError):
+        return True
+    record.exc_info = None
+    return "closing" not in str(error)
 
 
 def dask_setup(worker: Worker) -> None:
@@ -57,7 +63,7 @@ def dask_setup(worker: Worker) -> None:
     logs.configure(environment.log_format, environment.log_level, hidden)
     zarr.config.set({"async.concurrency": 4, "threading.max_workers": 4})
     numba.set_num_threads(1)
-    logging.getLogger("distributed.worker").addFilter(_not_of_closing)
+    logging.getLogger("distributed.worker").addFilter(_of_connections)
     ensure_warm()
     log.info("kernels are compiled", extra={"worker": worker.address})
 

@@ -119,7 +119,7 @@ def test_options_that_are_refused(client: httpx2.Client, measure: dict[str, Any]
 def test_too_few_rows_for_a_measure(client: httpx2.Client) -> None:
     for measure in ({"measure": "mutual_knn", "k": 8}, {"measure": "cknna", "k": 8}):
         problem = check_problem(client.post("/v1/jobs", json=request(measures=[measure])), 422, "too-few-rows")
-        assert problem["errors"][0]["pointer"] == "/measures/0"
+        assert problem["errors"][0]["pointer"] == "/measures/0/k"
     debiased = {"measure": "cka", "estimator": "debiased"}
     body = request("three", "three", [debiased])
     check_problem(client.post("/v1/jobs", json=body), 422, "too-few-rows")

@@ -22,4 +22,8 @@ from workers import preload
 def test_only_the_heartbeat_of_a_closing_worker_is_left_out(error: Exception | None, kept: bool) -> None:
     info = (type(error), error, None) if error else None
     record = logging.LogRecord("distributed.worker", logging.ERROR, "", 0, "Failed to communicate", (), info)
-    assert preload._not_of_closing(record) is kept
+    assert preload._of_connections(record) is kept
+    # What is kept of a connection that broke off has no traceback.
+    assert bool(record.exc_info and record.exc_info[0]) == (
+        error is not None and not isinstance(error, CommClosedError)
+    )
