@@ -1,15 +1,22 @@
 """Examine public similarity functions that are installed, and ours, and write what was found as a Markdown table.
 
 Run by ``make audit``, or ``python deploy/audit.py TABLE.md``. None of the public packages is a dependency of ordsim:
-install those of interest beside it. A package that is not there is named below the table.
+install those of interest beside it. A package that is not there is named below the table. Each function is examined in
+a process of its own, which may crash or hang.
 """
+
+# More than 300 lines, most of them a list: one file, so that it can be run by itself.
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import pickle
 import platform
+import signal
+import subprocess
 import sys
+import tempfile
 import traceback
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,6 +45,10 @@ if TYPE_CHECKING:
     from ordsim_core.conformance.findings import Report
 
     Measure = Callable[[Any, Any], Any]
+
+
+LONGEST_SECONDS = 600
+"""Time for one function."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +208,9 @@ class Examined:
     trouble: str = ""
 
 
-def audit(candidates: tuple[Candidate, ...]) -> tuple[list[Examined], list[str]]:
+def audit(
+    candidates: tuple[Candidate, ...], examined_by: Callable[[Candidate, str], Examined]
+) -> tuple[list[Examined], list[str]]:
     """Examine the candidates that are installed; returns what was found, and the packages that are not there."""
     examined, missing = [], []
     for candidate in candidates:
@@ -208,11 +221,28 @@ def audit(candidates: tuple[Candidate, ...]) -> tuple[list[Examined], list[str]]
                 missing.append(candidate.distribution)
             continue
         print(f"{candidate.distribution} {installed}: {candidate.name}", file=sys.stderr, flush=True)
-        examined.append(_examined(candidate, installed))
+        examined.append(examined_by(candidate, installed))
     return examined, missing
 
 
-def _examined(candidate: Candidate, installed: str) -> Examined:
+def apart(candidate: Candidate, installed: str) -> Examined:
+    """Examine one of `CANDIDATES` in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "found"
+        command = [sys.executable, __file__, str(found), "--only", str(CANDIDATES.index(candidate))]
+        try:
+            code = subprocess.run(command, timeout=LONGEST_SECONDS, check=False).returncode
+        except subprocess.TimeoutExpired:
+            return Examined(candidate, installed, None, f"did not end within {LONGEST_SECONDS} s")
+        if code:
+            how = signal.Signals(-code).name if code < 0 else f"code {code}"
+            return Examined(candidate, installed, None, f"ended the process that called it ({how})")
+        report, trouble = pickle.loads(found.read_bytes())
+        return Examined(candidate, installed, report, trouble)
+
+
+def examine_here(candidate: Candidate, installed: str) -> Examined:
+    """Examine a candidate in this process."""
     promised = tuple(
         promise for promise in Promise if promise in (*DEFAULT, *candidate.also) and promise not in candidate.without
     )
@@ -287,8 +317,14 @@ def main() -> int:
     """Write the table; the exit code is 1 if one of our own measures failed a check."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path, help="the Markdown file to write")
-    path: Path = parser.parse_args().file
-    examined, missing = audit(CANDIDATES)
+    parser.add_argument("--only", type=int, metavar="PLACE", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    path: Path = given.file
+    if given.only is not None:
+        found = examine_here(CANDIDATES[given.only], "")
+        path.write_bytes(pickle.dumps((found.report, found.trouble)))
+        return 0
+    examined, missing = audit(CANDIDATES, apart)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(table(examined, missing, datetime.now(UTC)), encoding="utf-8")
     print(f"{path}: {len(examined)} functions" + (f"; not installed: {', '.join(missing)}" if missing else ""))
