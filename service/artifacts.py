@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import re
 import shutil
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"(\d{1,2})-([a-z_]{1,40})")
 CSV_ROWS = 4096
+WITHOUT_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK)
+"""How file systems say that they have no links, or not so many."""
 PART = ".part"
 """Ending of a file that is being written."""
 ROWS, ANCHORS, IDENTIFIERS = "rows", "anchors", "ids"
@@ -122,9 +125,9 @@ def share(directory: Path, earlier: str, job: str, names: Sequence[str]) -> None
 def _link(source: Path, target: Path) -> None:
     try:
         target.hardlink_to(source)
-    except FileNotFoundError:
-        raise
-    except OSError:  # a file system without links
+    except OSError as error:
+        if error.errno not in WITHOUT_LINKS:
+            raise
         with source.open("rb") as file, target.open("wb") as copy:
             shutil.copyfileobj(file, copy)
             sync_file(copy)

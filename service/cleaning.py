@@ -55,8 +55,9 @@ def _tidy(settings: Settings, store: JobStore) -> None:
     days = settings.retain_days
     while days is not None and (jobs := store.retention.expire(days)):
         log.info("%d jobs have expired", len(jobs))
-    # Of all that ever expired: an earlier look may have been broken off here.
-    for file in store.retention.abandoned_files():
+    # Of all that ever expired: an earlier look may have been broken off here. Jobs say what they use once all of it is
+    # staged; while one stages, it may be using what nobody else does.
+    for file in () if store.retention.staging() else store.retention.abandoned_files():
         if (settings.staging_directory / file).exists():
             staging.remove(settings.staging_directory, file)
     for path in _orphaned_artifacts(settings, store):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from service import artifacts, finishing, grid_results, results, reuse
@@ -107,22 +107,33 @@ class Pipeline:
         begin = time.monotonic()
         ledger, workers = self.context.store.ledger, len(self.threads())
         found, unsettled = await self._threaded(finishing.outcomes, ledger, self.job.id, self.request, prepared)
-        identifiers = await self._identify(prepared, [outcome for _, outcome in found])
-        stored = prepared.stored_rows(self.request)
-        named = [
-            (options, artifacts.with_rows(outcome, stored, identifiers.get(place)))
-            for place, (options, outcome) in enumerate(found)
-        ]
+        named = await self._name_rows(prepared, found)
         return await self._threaded(self._write, prepared, named, unsettled, workers, begin)
 
-    async def _identify(self, prepared: Prepared, outcomes: Sequence[Outcome]) -> dict[int, NDArray[Any]]:
-        """Learn how the rows are identified that artifacts have values of, by the places of their outcomes."""
-        places = [place for place, outcome in enumerate(outcomes) if artifacts.by_row(outcome)]
-        if not places or prepared.choice is None or not prepared.choice.identified:
-            return {}
-        wanted = [outcomes[place].positions for place in places]
-        found = await self.preparation.read_identifiers(prepared.choice, wanted)
-        return dict(zip(places, found, strict=True))
+    async def _name_rows(
+        self, prepared: Prepared, found: Sequence[tuple[MeasureOptions, Outcome]]
+    ) -> list[tuple[MeasureOptions, Outcome]]:
+        """Say which rows artifacts have values of: by the numbers of stored rows, and by their identifiers."""
+        stored = prepared.stored_rows(self.request)
+        identifiers: dict[int, NDArray[Any]] = {}
+        cautions: tuple[tuple[str, str], ...] = ()
+        places = [place for place, (_, outcome) in enumerate(found) if artifacts.by_row(outcome)]
+        if places and prepared.choice is not None and prepared.choice.identified:
+            wanted = [found[place][1].positions for place in places]
+            try:
+                read = await self.preparation.read_identifiers(prepared.choice, wanted)
+                identifiers = dict(zip(places, read, strict=True))
+            except ProblemError as error:
+                # Nothing that was counted is lost for that.
+                detail = f"Rows have no identifiers beside their scores, which could not be read again: {error.detail}"
+                cautions = (("rows-unnamed", detail),)
+        named = []
+        for place, (options, outcome) in enumerate(found):
+            told = (*outcome.cautions, *(cautions if place in places else ()))
+            named.append(
+                (options, replace(artifacts.with_rows(outcome, stored, identifiers.get(place)), cautions=told))
+            )
+        return named
 
     async def _threaded(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Call in a thread; Stopped as soon as the job is: the thread then ends the file that it writes."""

@@ -75,11 +75,11 @@ def check_memory(request: Request, shape: PairShape, place: Workplace) -> None:
     for position, (measure, options) in enumerate(request.works()):
         needed = worker_bytes(shape, measure, options, place)
         if needed > place.worker_memory:
-            arrays, allowed = numerals.size(costs.pair_bytes(shape)), numerals.size(place.worker_memory)
+            arrays = "" if measure.streams else f"{numerals.size(costs.pair_bytes(shape))} of it for the two arrays, "
             raise ProblemError(
                 "over-memory-budget",
                 f"{options.label[0]} ({options.label[1]}) needs {numerals.size(needed)} of a worker's memory, "
-                f"{arrays} of it for the two arrays, and a worker may use {allowed}: "
+                f"{arrays}and a worker may use {numerals.size(place.worker_memory)}: "
                 "compare fewer rows, choose another method, or let the operator give the workers more memory "
                 "(ORDSIM_WORKER_MEMORY; fewer workers leave more to each).",
                 "request",
@@ -90,6 +90,8 @@ def check_memory(request: Request, shape: PairShape, place: Workplace) -> None:
 def worker_bytes(shape: PairShape, measure: Measure, options: MeasureOptions, place: Workplace) -> int:
     """Private memory of a worker at most, while it counts a shard of this measure."""
     shard = measure.memory(shape, options, place.budget(shape))
+    if measure.streams:
+        return costs.PROCESS_BYTES + shard
     return costs.PROCESS_BYTES + costs.pair_bytes(shape) + max(shard, costs.preparing_bytes(shape))
 
 

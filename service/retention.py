@@ -73,6 +73,12 @@ class Retention:
         """Return the staged copies that expired jobs used, and no other job uses."""
         return self._files("expired IS NOT NULL") - self._files("expired IS NULL")
 
+    def staging(self) -> bool:
+        """Whether a job runs that did not yet say which staged copies it uses."""
+        with self._database.read() as connection:
+            query = f"SELECT 1 FROM jobs WHERE status = '{JobStatus.RUNNING}' AND staged IS NULL LIMIT 1"
+            return connection.execute(query).fetchone() is not None
+
     def unfinished_files(self) -> frozenset[str]:
         """Return the staged copies that jobs use which are not over."""
         return self._files(f"status IN ('{JobStatus.ACCEPTED}', '{JobStatus.RUNNING}')")

@@ -107,7 +107,7 @@ class Cluster(ABC):
             return Resources(0, self._worker_memory)
         workers = [(int(worker["nthreads"]), worker.get("memory_limit")) for worker in identity["workers"].values()]
         limits = [int(limit) // max(1, threads) for threads, limit in workers if limit]
-        return Resources(sum(threads for threads, _ in workers), min(limits, default=self._worker_memory))
+        return Resources(sum(threads for threads, _ in workers), min([*limits, self._worker_memory]))
 
     async def cancel(self, job: str, attempt: int) -> bool:
         """Tell every worker that this attempt of the job is cancelled; those that left are passed over.
@@ -138,8 +138,8 @@ class Cluster(ABC):
 
     async def _heard(self) -> dict[str, float]:
         """Seconds since the scheduler heard from each worker, by its address."""
+        now = await self.client.run_on_scheduler(time.time)  # by the clock that `last_seen` is of
         found = (await self.client.scheduler.identity(n_workers=-1))["workers"]
-        now = time.time()
         return {address: now - worker["last_seen"] for address, worker in found.items()}
 
     def _unconnected(self) -> str | None:
@@ -176,27 +176,32 @@ class Cluster(ABC):
 
         Asked again only when workers have come or gone; those that do not answer have no differences yet.
         """
-        addresses = frozenset(await self.worker_threads())
-        if addresses != self._compared[0]:
-            try:
-                async with asyncio.timeout(ANSWER_SECONDS):
-                    found = await self.client.run(versions.installed, on_error="return")
-            except TimeoutError:
-                return []
-            places = {
-                f"worker {address}": {} if isinstance(theirs, ImportError) else theirs
-                for address, theirs in found.items()
-                if isinstance(theirs, dict | ImportError)
-            }
-            try:
-                places["the scheduler"] = await self.client.run_on_scheduler(versions.installed)
-            except ImportError:
-                places["the scheduler"] = {}
-            reasons = versions.differences(versions.installed(), places)
-            if len(places) <= len(addresses):
-                return reasons
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                addresses = frozenset(await self.worker_threads())
+                if addresses == self._compared[0]:
+                    return self._compared[1]
+                places = await self._versions()
+        except TimeoutError:
+            return []
+        reasons = versions.differences(versions.installed(), places)
+        if len(places) > len(addresses):  # all of them, and the scheduler
             self._compared = (addresses, reasons)
-        return self._compared[1]
+        return reasons
+
+    async def _versions(self) -> dict[str, dict[str, str]]:
+        """Ask the scheduler and all workers what is installed there; nothing of what cannot be imported there."""
+        found = await self.client.run(versions.installed, on_error="return")
+        places = {
+            f"worker {address}": {} if isinstance(theirs, ImportError) else theirs
+            for address, theirs in found.items()
+            if isinstance(theirs, dict | ImportError)
+        }
+        try:
+            places["the scheduler"] = await self.client.run_on_scheduler(versions.installed)
+        except ImportError:
+            places["the scheduler"] = {}
+        return places
 
     async def plugin_differences(self) -> list[str]:
         """Describe where workers do not have the plug-in measures of this process."""

@@ -178,6 +178,7 @@ async def _end(local: Any) -> None:
         with contextlib.suppress(Exception):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await local.scheduler.close()
+        local.status = Status.closed  # which it would otherwise complain of when it is collected
 
 
 def _kill(nannies: Iterable[Any]) -> None:

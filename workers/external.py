@@ -130,7 +130,9 @@ class ExternalCluster(Cluster):
             self._told = {}  # it may have been mended
         async with asyncio.timeout(ANSWER_SECONDS):
             told = await self._surroundings()
+            silent = sorted(set(await self.worker_threads()) - told.keys())
         faults = [f"worker {address} {fault}" for address, one in told.items() for fault in one.faults]
+        faults += [f"worker {address} does not say what it has: look into its log" for address in silent]
         return faults + await super().differences()
 
 

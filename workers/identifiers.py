@@ -101,10 +101,14 @@ def digest(*found: NDArray[Any]) -> str:
 
 
 def storable(found: NDArray[Any]) -> NDArray[Any]:
-    """Give identifiers a type that a numpy file holds: integers stay, text is cut to `LONGEST_STORED` characters."""
+    """Give identifiers a type that a numpy file holds: integers stay, text is cut to `LONGEST_STORED` characters.
+
+    The last of them is an ellipsis then.
+    """
     if found.dtype.kind in INTEGERS:
         return found
-    return np.array([label[:LONGEST_STORED] for label in found.tolist()], np.str_)
+    cut = LONGEST_STORED - 1
+    return np.array([label if len(label) <= cut + 1 else f"{label[:cut]}…" for label in found.tolist()], np.str_)
 
 
 def check_identifiers(x: NDArray[Any], y: NDArray[Any], names: tuple[str, str] = ("x", "y")) -> None:

@@ -43,27 +43,23 @@ _warm = threading.Event()
 _warming = threading.Lock()
 
 
-def _of_connections(record: logging.LogRecord) -> bool:
-    """Leave out the heartbeat that a worker was sending when it was told to close: nothing is wrong then.
+def _not_of_lost_connections(record: logging.LogRecord) -> bool:
+    """Leave out requests, such as heartbeats, that broke off with their connection.
 
-    Of other connections that end while they are used one line is enough.
+    Where a worker or its scheduler is closing nothing is wrong; where not, the worker says itself that it lost it.
     """
-    error = record.exc_info[1] if record.exc_info else None
-    if not isinstance(error, CommClosedError):
-        return True
-    record.exc_info = None
-    return "closing" not in str(error)
+    return not (record.exc_info and isinstance(record.exc_info[1], CommClosedError))
 
 
 def dask_setup(worker: Worker) -> None:
     """Prepare this process; Dask calls it before the worker registers with the scheduler."""
-    _set_up.set()
     environment = from_environment()
     hidden = logs.hidden_directories(environment.roots, str(environment.staging_directory.parent))
     logs.configure(environment.log_format, environment.log_level, hidden)
     zarr.config.set({"async.concurrency": 4, "threading.max_workers": 4})
     numba.set_num_threads(1)
-    logging.getLogger("distributed.worker").addFilter(_of_connections)
+    logging.getLogger("distributed.worker").addFilter(_not_of_lost_connections)
+    _set_up.set()
     ensure_warm()
     log.info("kernels are compiled", extra={"worker": worker.address})
 

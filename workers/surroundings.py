@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distributed.system import MEMORY_LIMIT
+from pydantic import ValidationError
 
 from workers import preload
 from workers.environment import PREFIX, from_environment
@@ -38,8 +39,13 @@ class Surroundings:
 
 def look_around(roots: Sequence[str]) -> Surroundings:
     """Say what this worker has, and what it lacks to read arrays of these roots and to stage them."""
-    environment = from_environment()
-    faults = (*_preload(), *_roots(roots, environment.roots), *_staging(environment.staging_directory))
+    faults = tuple(_preload())
+    try:
+        environment = from_environment()
+    except ValidationError as error:
+        names = ", ".join(f"{PREFIX}{str(fault['loc'][0]).upper()}" for fault in error.errors() if fault["loc"])
+        return Surroundings(None, int(MEMORY_LIMIT), (*faults, f"has settings missing or wrong: {names}"))
+    faults += (*_roots(roots, environment.roots), *_staging(environment.staging_directory))
     return Surroundings(environment.worker_memory, int(MEMORY_LIMIT), faults)
 
 
@@ -54,14 +60,15 @@ def _roots(wanted: Sequence[str], known: dict[str, str]) -> Iterator[str]:
             yield f"does not know root {name!r}: name its directory there in {PREFIX}ROOTS"
             continue
         try:
-            os.listdir(known[name])  # noqa: PTH208 - as the user of the worker, and without a path in what it says
+            with os.scandir(known[name]) as entries:
+                next(entries, None)  # one is enough, of however many
         except OSError as error:
             yield f"cannot read root {name!r} ({error.strerror}): mount the data there too"
 
 
 def _staging(directory: Path) -> Iterator[str]:
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:

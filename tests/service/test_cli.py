@@ -26,7 +26,7 @@ import zarr
 import service
 from ordsim_core import kernel_cache
 from service.answers import ServiceError
-from service.commands import options
+from service.commands import comparing, options
 from service.commands.outcome import CommandError, problem
 from service.commands.watching import require_success
 from service.local import locate
@@ -791,6 +791,16 @@ def test_a_comparison_that_is_ended_takes_its_files_along(tmp_path: Path, number
         process.communicate(timeout=120)
     assert process.returncode == 128 + number
     assert not list(tmp_path.glob("ordsim-*"))
+
+
+def test_a_hangup_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with comparing._termination_as_exit():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_arguments_that_are_no_text_are_refused(ordsim: Callable[..., Outcome], url: str) -> None:

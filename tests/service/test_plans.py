@@ -131,6 +131,14 @@ def test_a_measure_that_does_not_fit_into_a_worker_is_refused(lab: Path, monkeyp
         monkeypatch.undo()
 
 
+def test_what_streams_needs_no_room_for_the_arrays() -> None:
+    measure = registry.find("cka", "linear")
+    options = measure.options(measure="cka", method="linear")
+    shape = PairShape(1_280_000, 512, 512)
+    assert costs.pair_bytes(shape) > 5 * GIBIBYTE
+    assert planning.worker_bytes(shape, measure, options, Workplace(0.5, 2 * GIBIBYTE, 2)) < 2 * GIBIBYTE
+
+
 def test_a_submission_that_needs_too_much_is_refused(client: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry.find("qsi", "sampled"), "memory", lambda *_: 2**60)
     before = client.get("/v1/jobs").json()["jobs"][:1]

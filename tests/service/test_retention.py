@@ -149,6 +149,18 @@ async def test_a_running_service_removes_the_files_of_expired_jobs(
     assert artifacts.find(folder, "young", "0-null") is not None
 
 
+def test_nothing_is_taken_from_jobs_that_stage(store: JobStore, settings_here: Settings, clock: Clock) -> None:
+    succeed(store, settings_here, "old", "own")
+    clock.days_pass(11)
+    store.submit(NewJob(id="new", process="compare", request={}))
+    store.claim()
+    cleaning._tidy(settings_here, store)
+    assert staged(settings_here) == {"own.values", "own.json"}  # which the new job may be about to use
+    store.record_staged("new", {"x": replace(COPY, file="other.values")})
+    cleaning._tidy(settings_here, store)
+    assert staged(settings_here) == set()
+
+
 def test_nothing_expires_where_nobody_said_so(store: JobStore, settings_here: Settings, clock: Clock) -> None:
     succeed(store, settings_here, "old", "copy")
     clock.days_pass(20000)

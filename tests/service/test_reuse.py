@@ -44,10 +44,11 @@ def reused(client: httpx2.Client, body: dict[str, Any]) -> str | None:
 
 def test_the_same_of_the_same_is_answered_with_what_was_found(client: httpx2.Client) -> None:
     body = request("large", "larger", [ANCHORS, SAMPLED], seed=81, label="first")
+    del body["reuse"]  # it is the default
     first = finish(client, body)
     assert first["ordsim"]["reusedFrom"] is None
     # Defaults that are written out, a label and tags ask for nothing else.
-    again = finish(client, {**body, "label": "second", "tags": {"a": "b"}, "precision": "exact", "reuse": True})
+    again = finish(client, {**body, "label": "second", "tags": {"a": "b"}, "precision": "exact"})
     assert again["ordsim"]["reusedFrom"] == first["jobID"]
     assert first["jobID"] in again["message"]
     assert (again["status"], again["progress"], again["label"]) == ("successful", 100, "second")

@@ -76,6 +76,8 @@ def test_a_worker_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     found = look_around(["here"])
     assert (found.memory, found.faults) == (3 * GIBIBYTE, ())
     assert found.machine > 0
+    monkeypatch.delenv("ORDSIM_STAGING_DIRECTORY")
+    assert look_around(["here"]).faults == ("has settings missing or wrong: ORDSIM_STAGING_DIRECTORY",)
     monkeypatch.setenv("ORDSIM_STAGING_DIRECTORY", str(tmp_path / "file" / "below"))
     unknown, gone, staging = look_around(["here", "elsewhere", "gone"]).faults
     assert unknown.startswith("does not know root 'elsewhere'")

@@ -82,6 +82,7 @@ class CkaLinear(Measure):
     maximum_rows: int | None = None
     options: type[MeasureOptions] = CkaLinearOptions
     needs = VALUES
+    streams = True
     uses_distance = False
     default = True
     chosen_by = "kernel"

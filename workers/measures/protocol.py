@@ -209,7 +209,7 @@ class Measure(Protocol):
     limit of its own) are checked when a job is submitted. A measure that `needs_symmetry` is refused precomputed
     distances that differ between (i, j) and (j, i); `uses_distance` says whether it compares distances at all. The
     `default` is what a request means that says no method; `chosen_by` is the field that says it, where that is another
-    than the method.
+    than the method. One that `streams` reads values block by block and holds neither array.
     """
 
     measure: str
@@ -220,6 +220,7 @@ class Measure(Protocol):
     options: type[MeasureOptions]
     needs_symmetry: bool = False
     needs: str = SPACES
+    streams: bool = False
     uses_distance: bool = True
     default: bool = False
     chosen_by: str = "method"
@@ -238,7 +239,7 @@ class Measure(Protocol):
 
     @abstractmethod
     def memory(self, shape: PairShape, options: Any, budget: Budget) -> int:
-        """Bound the private bytes of a worker for one shard, as `shards` cuts it, beyond the two prepared spaces.
+        """Bound the private bytes of a worker for one shard, as `shards` cuts it, beyond the arrays, if it holds them.
 
         More than ``budget.memory_bytes`` only if it cannot be cut smaller: the job is then refused.
         """
