@@ -74,12 +74,6 @@ async def run_services(settings: Settings, store: JobStore, metrics: Metrics) ->
     roots = settings.known_roots()
     for directory in (settings.staging_directory, settings.artifacts_directory):
         lock.make_private(directory)
-    if settings.exposes_scheduler:
-        log.warning(
-            "the scheduler at %s is reached without encryption: whoever is in that network can read and change what is "
-            "computed, and run code as the workers. Use tls:// with certificates; `ordsim certs` makes them",
-            settings.scheduler,
-        )
     cluster = clusters.make(settings)
     async with cluster:
         turns = Turns(settings.max_running, settings.turn_seconds)

@@ -42,8 +42,11 @@ def host(address: str) -> str:
         If it is no address of a scheduler.
     """
     parts = urlsplit(address)
-    if parts.scheme not in SCHEMES or not parts.hostname or not parts.port or parts.path or parts.query:
-        raise ValueError(f"{address!r} is no address of a scheduler: write tls://HOST:PORT, or tcp://HOST:PORT")
+    more = parts.path or parts.query or parts.fragment or parts.username or parts.password
+    if parts.scheme not in SCHEMES or not parts.hostname or not parts.port or more:
+        raise ValueError(
+            f"{address!r} is no address of a scheduler: write tls://HOST:PORT, or tcp://HOST:PORT on this machine"
+        )
     return parts.hostname
 
 

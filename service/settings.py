@@ -127,8 +127,11 @@ class Settings(BaseSettings):
     @field_validator("scheduler")
     @classmethod
     def _reachable_as_it_says(cls, address: str | None, info: ValidationInfo) -> str | None:
-        if address is not None:
-            clusters.host(address)
+        if address is not None and not is_loopback(clusters.host(address)) and address.startswith("tcp:"):
+            raise ValueError(
+                f"{address} is another machine: whoever is in between could run code on the cluster. Use tls:// with "
+                "certificates, which `ordsim certs` makes"
+            )
         clusters.require_certificates(address, *(info.data.get(name) for name in ("tls_ca", "tls_cert", "tls_key")))
         return address
 
@@ -157,11 +160,6 @@ class Settings(BaseSettings):
     def keys_required(self) -> bool:
         """Whether requests need an API key."""
         return self.keys == "on" or (self.keys == "auto" and not is_loopback(self.host))
-
-    @property
-    def exposes_scheduler(self) -> bool:
-        """Whether what is said to the scheduler crosses a network as it is."""
-        return self.scheduler is not None and self.tls_ca is None and not is_loopback(clusters.host(self.scheduler))
 
     @property
     def database(self) -> Path:

@@ -102,7 +102,7 @@ def serve(
             "--scheduler",
             metavar="ADDRESS",
             envvar="ORDSIM_SCHEDULER",
-            help="Compute on the Dask cluster of this scheduler, tls://HOST:PORT or tcp://HOST:PORT, instead of on "
+            help="Compute on the Dask cluster of this scheduler, tls://HOST:PORT, or here tcp://HOST:PORT, not on "
             "--workers of this machine. Its workers run with --preload workers.preload.",
         ),
     ] = None,

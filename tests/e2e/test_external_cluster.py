@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
-from dask_processes import DaskProcesses, free_port
+from dask_processes import DaskProcesses
 from reference_counts import EXACT, check_counts
 from service_process import TEXT, wait_until
 
@@ -167,11 +167,3 @@ def test_a_service_does_not_start_without_the_certificates_it_needs(
 ) -> None:
     with pytest.raises(pytest.fail.Exception, match=words):
         start_service(**variables).listen()
-
-
-def test_a_scheduler_elsewhere_without_encryption_is_warned_of(start_service: Callable[..., ServiceProcess]) -> None:
-    # An address for documentation, where nobody is.
-    service = start_service(scheduler=f"tcp://192.0.2.1:{free_port()}")
-    with service.listen():
-        wait_until(lambda: "reached without encryption" in service.log.read_text(), 30, "the warning")
-    assert service.stop() == 0

@@ -58,7 +58,7 @@ def test_variables_set_what_the_command_line_does_not(monkeypatch: pytest.Monkey
             {"scheduler": "tls://a:1", "tls_ca": "/no", "tls_cert": "/no", "tls_key": "/no"},
             "--tls-ca /no: No such file",
         ),
-        ({"scheduler": "tcp://scheduler:8786", "tls_ca": "a"}, "certificates are for tls://"),
+        ({"scheduler": "tcp://127.0.0.1:8786", "tls_ca": "a"}, "certificates are for tls://"),
         ({"tls_key": "a"}, "certificates are for tls://"),
         ({"worker_memory": "much"}, "byte"),
         ({"worker_memory": "256MiB"}, "256.0 MiB is too little .* at least 512 MiB"),
@@ -76,12 +76,17 @@ def test_memory_is_written_with_a_unit(monkeypatch: pytest.MonkeyPatch, written:
     assert Settings().worker_memory == size
 
 
+@pytest.mark.parametrize("scheduler", [None, "tcp://127.0.0.1:8786", "tcp://[::1]:8786", "tcp://localhost:8786"])
+def test_a_scheduler_of_this_machine_needs_no_encryption(scheduler: str | None) -> None:
+    assert Settings(scheduler=scheduler).scheduler == scheduler
+
+
 @pytest.mark.parametrize(
-    ("scheduler", "exposed"),
-    [(None, False), ("tcp://127.0.0.1:8786", False), ("tcp://[::1]:8786", False), ("tcp://scheduler:8786", True)],
+    "scheduler", ["tcp://scheduler:8786", "tcp://192.0.2.1:8786", "tcp://user:word@127.0.0.1:1", "tcp://127.0.0.1:1#a"]
 )
-def test_a_scheduler_elsewhere_without_encryption_is_known(scheduler: str | None, exposed: bool) -> None:
-    assert Settings(scheduler=scheduler).exposes_scheduler is exposed
+def test_a_scheduler_elsewhere_needs_encryption(scheduler: str) -> None:
+    with pytest.raises(ValidationError, match="tls://"):
+        Settings(scheduler=scheduler)
 
 
 def test_a_state_directory_has_one_owner_at_a_time(tmp_path: Path) -> None:
