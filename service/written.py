@@ -36,8 +36,8 @@ def as_json(document: Any) -> str:
 
 
 def as_markdown(page: Page) -> str:
-    """Write a report without drawings; what looks like HTML in names and labels is text."""
-    return html.escape("\n".join(_markdown(page)), quote=False)
+    """Write a report without drawings; what looks like HTML, a link or a picture in names and labels is text."""
+    return html.escape("\n".join(_markdown(page)), quote=False).replace("](", "]\\(")
 
 
 def _shown(value: Any) -> Any:

@@ -163,11 +163,12 @@ def test_a_grid_without_scores_has_no_drawing() -> None:
 def test_markdown_has_tables_that_no_text_breaks() -> None:
     found = document(calibrated())
     found["inputs"]["x"]["path"] = "a|b"
-    found["inputs"]["y"]["path"] = "<script>alert(1)</script>"
+    found["inputs"]["y"]["path"] = "<script>alert(1)</script>![](http://elsewhere)"
     text = written.as_markdown(pages.comparison(Results(found), {}, {}))
     assert "**0.658141**, deficit 0.341859" in text
     assert "| x | demo:a\\|b |" in text
     assert "<script" not in text
+    assert "](" not in text
     assert "&lt;script&gt;alert(1)" in text
     assert written.as_json(found) == json.dumps(found, indent=2) + "\n"
 
