@@ -16,7 +16,7 @@ from distributed import KilledWorker
 from distributed.client import ClosedClientError, FutureCancelledError
 from distributed.comm.core import CommClosedError
 
-from workers import versions
+from workers import faults, versions
 from workers.cancellation import ShardCancelled
 from workers.cluster import NotConnectedError
 from workers.errors import ProblemError
@@ -215,17 +215,17 @@ class _Run(Generic[TaskType, Result]):
                     return None
                 losses += 1
                 if losses > LOSSES_LIMIT:
-                    raise _unavailable() from error
+                    raise faults.unavailable() from error
                 self._log("resubmitting a shard that was lost with its scheduler", task)
                 await self._connected()
             except MemoryError as error:
-                raise _too_large() from error
+                raise faults.too_large() from error
             except OSError as error:
                 storage_errors += 1
                 if isinstance(error, PERMANENT) or storage_errors > STORAGE_RETRIES:
-                    raise _storage_problem(error) from error
+                    raise faults.storage_problem(error) from error
                 if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                    raise _storage_problem(error) from error
+                    raise faults.storage_problem(error) from error
                 self._log(f"resubmitting a shard after a storage error: {error}", task)
                 await self._pause(FIRST_PAUSE * 2 ** (storage_errors - 1))
         return None
@@ -262,7 +262,7 @@ class _Run(Generic[TaskType, Result]):
         while (status := self._connection()) not in ("running", "closed") and not self._halted:
             await self._pause(FIRST_PAUSE)
         if status == "closed":
-            raise _unavailable()
+            raise faults.unavailable()
 
     def _connection(self) -> str:
         try:
@@ -302,28 +302,3 @@ class _Run(Generic[TaskType, Result]):
 
     def _log(self, message: str, task: TaskType) -> None:
         log.warning("%s", message, extra={"job": task.job, "attempt": task.attempt, "task": self._key(task)})
-
-
-def _too_large() -> ProblemError:
-    return ProblemError(
-        "worker-lost",
-        "A shard found no more memory on its worker. Give the workers more memory, or tell the service with "
-        "--worker-memory how much they may use; or compare fewer rows.",
-        "system",
-    )
-
-
-def _unavailable() -> ProblemError:
-    return ProblemError(
-        "cluster-unavailable", "The connection to the scheduler was lost and did not come back.", "system"
-    )
-
-
-def _storage_problem(error: OSError) -> ProblemError:
-    """Name a storage error without the path in it, which may be absolute."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return ProblemError(
-            "out-of-space", "The staging directory is full. Free space there, then submit again.", "system"
-        )
-    reason = error.strerror or type(error).__name__
-    return ProblemError("storage-unavailable", f"Reading the data kept failing: {reason}.", "system")
