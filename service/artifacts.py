@@ -69,6 +69,8 @@ def with_rows(outcome: Outcome, stored: StoredRows, identifiers: NDArray[Any] | 
     `stored` has all compared rows, whose numbers are added where these are not all in order; `identifiers`, if there
     are such, are those of the rows that have values.
     """
+    if not by_row(outcome):
+        return outcome
     found: Mapping[str, NDArray[Any]] = outcome.artifacts
     rows = stored.at(outcome.positions)
     added = {} if rows.numbers is None else {ROWS: rows.numbers}
